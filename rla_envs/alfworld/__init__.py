@@ -1,0 +1,1 @@
+"""Household text games: find, clean, heat, cool, examine and place things."""

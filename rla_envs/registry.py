@@ -1,0 +1,79 @@
+"""The ids of the environments here, and vector environments that keep text intact."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import gymnasium as gym
+
+from rla_envs.errors import InputError, unknown_name
+
+_MODES = ("sync", "async")
+
+# Entry points are strings: a callable would break EnvSpec.to_json, and importing
+# one here would load its engine. The adaptive ids live in the package above.
+_ENVIRONMENTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "RLA/AlfWorld-v0": ("rla_envs.alfworld.env:AlfWorldEnv", {}),
+    "RLA/AlfWorld-Adaptive-v0": ("wrappers.critic_feedback:make_adaptive", {"env_id": "RLA/AlfWorld-v0"}),
+}
+
+
+def register_environments() -> None:
+    """Register every id with Gymnasium; a second call changes nothing."""
+    for env_id, (entry_point, kwargs) in _ENVIRONMENTS.items():
+        if env_id not in gym.registry:
+            gym.register(env_id, entry_point=entry_point, kwargs=kwargs)
+
+
+def env_ids() -> list[str]:
+    """Return the ids of all environments of this package, sorted.
+
+    Each can be given to ``gymnasium.make``, also as ``"rla_envs:ID"`` without
+    an import. Making one whose optional packages are absent raises
+    :class:`~rla_envs.errors.MissingExtraError`, which says what to install.
+    """
+    return sorted(_ENVIRONMENTS)
+
+
+def make_vec(
+    env_id: str, num_envs: int, mode: str = "sync", **kwargs: Any
+) -> gym.vector.VectorEnv[Any, Any, Any]:
+    """Make a vector environment whose text observations arrive as they were sent.
+
+    Both modes give the same episodes: member ``i`` of ``reset(seed=s)`` starts
+    with seed ``s + i`` and goes on from there over its automatic resets.
+    ``AsyncVectorEnv`` by itself passes observations through shared memory,
+    which Gymnasium 1.4 fills with "0" characters for ``Text`` and refuses for
+    other text spaces; here the workers send them through pipes.
+
+    ``reset(options=...)`` holds for the first episode of each member only,
+    since automatic resets pass no options. To change the difficulty of all
+    later episodes, use ``envs.call("set_difficulty", {...})``.
+
+    Args:
+        env_id: A registered id, ours or a third party's; ``"module:ID"``
+            imports the module first.
+        num_envs: Number of members.
+        mode: ``"sync"`` (all in this process) or ``"async"`` (a process each).
+        **kwargs: Passed to ``gymnasium.make`` for every member.
+
+    Raises:
+        UnknownNameError: On an unknown id or mode; suggests the closest one.
+        InputError: If ``num_envs`` is not a positive integer, or the module
+            before the ``:`` cannot be found.
+    """
+    module, _, name = env_id.rpartition(":")
+    if module:
+        try:
+            importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            raise InputError(f"environment {env_id!r}: expected an importable module before ':'; {error}") from error
+    if name not in gym.registry:
+        raise unknown_name("environment", env_id, _ENVIRONMENTS)
+    if mode not in _MODES:
+        raise unknown_name("vector mode", mode, _MODES)
+    if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
+        raise InputError(f"num_envs: expected an integer of 1 or more, got {num_envs!r}")
+    vector_kwargs = {"shared_memory": False} if mode == "async" else {}
+    return gym.make_vec(name, num_envs, vectorization_mode=mode, vector_kwargs=vector_kwargs, **kwargs)
