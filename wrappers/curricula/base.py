@@ -1,0 +1,229 @@
+"""What all curricula share: how a result is read, groups without signal, and saved state."""
+
+from __future__ import annotations
+
+import abc
+import json
+import math
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rla_envs.difficulty import DifficultyParameter
+from rla_envs.errors import InputError, unknown_name
+from wrappers.protocols import Proposal, TaskSource
+
+GROUP_SIZE = 8
+"""Rollouts of one task that are compared with each other (arXiv 2602.02488)."""
+
+
+def parse_success(success: object) -> float:
+    """Return a result as a number from 0 to 1.
+
+    A bool, or a finite number from 0 to 1 (the solved share of a task), is
+    taken as it is. Everything else is refused: an outcome of -1 or +1 read as
+    a success count would corrupt a posterior in silence.
+
+    Raises:
+        InputError: If it is not a bool or a number from 0 to 1.
+    """
+    if isinstance(success, bool | int | float | np.bool_ | np.number):
+        value = float(success)
+        if 0.0 <= value <= 1.0:
+            return value
+    raise InputError(
+        f"success: expected a bool or a number from 0 to 1, got {success!r}; "
+        "turn an outcome of -1 or +1 into (outcome + 1) / 2"
+    )
+
+
+def check_number(name: str, value: object, low: float, high: float = math.inf, integer: bool = False) -> None:
+    """Refuse an argument that is not a number from ``low`` to ``high``.
+
+    Raises:
+        InputError: Naming the argument and the range.
+    """
+    kinds = int if integer else int | float
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, kinds)
+        or not low <= value <= high
+        or math.isinf(value)
+    ):
+        kind = "an integer" if integer else "a number"
+        bounds = f"of {low} or more" if high == math.inf else f"from {low} to {high}"
+        raise InputError(f"{name}: expected {kind} {bounds}, got {value!r}")
+
+
+class GroupTally:
+    """The share of recent groups that taught nothing because all their results were equal.
+
+    Args:
+        size: Results that make a group.
+        window: Groups that count as recent.
+    """
+
+    open_limit: ClassVar[int] = 256
+
+    def __init__(self, size: int = GROUP_SIZE, window: int = 64) -> None:
+        """Start without any group."""
+        self.size = size
+        self.wasted: deque[bool] = deque(maxlen=window)
+        self._open: dict[str, list[float]] = {}
+
+    def add(self, key: str, value: float) -> None:
+        """Add one result to the group named ``key``; a full group is closed."""
+        values = self._open.setdefault(key, [])
+        values.append(value)
+        if len(values) >= self.size:
+            self.close(self._open.pop(key))
+        elif len(self._open) > self.open_limit:
+            # Tasks that are played once never fill a group; keep the newest.
+            del self._open[next(iter(self._open))]
+
+    def close(self, values: Sequence[float]) -> None:
+        """Count a finished group."""
+        self.wasted.append(min(values) == max(values))
+
+    def describe(self) -> str:
+        """Return the share in words."""
+        if not self.wasted:
+            return f"no group of {self.size} is finished yet"
+        share = sum(self.wasted) / len(self.wasted)
+        return f"{share:.0%} of the last {len(self.wasted)} groups were wasted (all results equal)"
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the groups as JSON values."""
+        return {"wasted": list(self.wasted), "open": self._open}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from :meth:`state_dict`."""
+        self.wasted = deque((bool(flag) for flag in state["wasted"]), maxlen=self.wasted.maxlen)
+        self._open = {str(key): [float(v) for v in values] for key, values in state["open"].items()}
+
+
+class BaseCurriculum(abc.ABC):
+    """A curriculum without its rule; see :class:`wrappers.protocols.Curriculum`."""
+
+    name: ClassVar[str]
+    """The registered name; also marks saved state, so that no other curriculum loads it."""
+
+    def __init__(self) -> None:
+        """Start unbound and without results."""
+        self._source: TaskSource | None = None
+        self._bound_names: tuple[str, ...] = ()
+        self._groups = GroupTally()
+
+    @property
+    def source(self) -> TaskSource:
+        """Where tasks come from.
+
+        Raises:
+            InputError: Before :meth:`bind`.
+        """
+        if self._source is None:
+            raise InputError(f"curriculum {self.name!r} is not bound; call bind(env.unwrapped) first")
+        return self._source
+
+    def bind(self, source: TaskSource) -> None:
+        """Learn which parameters exist; the first source is kept, later ones must have the same parameters.
+
+        Raises:
+            InputError: If an argument of the curriculum does not fit the
+                parameters, or the curriculum is shared by unlike environments.
+        """
+        names = tuple(parameter.name for parameter in source.difficulty_parameters)
+        if self._source is not None:
+            if names != self._bound_names:
+                raise InputError(
+                    f"curriculum {self.name!r} is shared by environments with different free parameters: "
+                    f"expected {', '.join(self._bound_names)}, got {', '.join(names)}; give each kind its own"
+                )
+            return
+        self._prepare(source)
+        self._source, self._bound_names = source, names
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything learned, as JSON values."""
+        state = {"curriculum": self.name, "groups": self._groups.state_dict(), **self._state()}
+        return _json_copy(state)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from :meth:`state_dict`, exactly; the curriculum must be bound.
+
+        Raises:
+            InputError: If the state is damaged, or of another curriculum.
+        """
+        _ = self.source
+        kind = state.get("curriculum") if isinstance(state, Mapping) else None
+        if kind != self.name:
+            raise InputError(
+                f"curriculum state: expected one of {self.name!r}, got {kind!r}; use the same curriculum"
+            )
+        try:
+            copy = _json_copy(state)
+            self._load(copy)
+            self._groups.load_state_dict(copy["groups"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"curriculum state of {self.name!r} is damaged ({type(error).__name__}: {error})"
+            ) from error
+
+    def events(self) -> list[dict[str, Any]]:
+        """Return what happened to task edits since the last call; nothing where no task is edited."""
+        return []
+
+    @abc.abstractmethod
+    def propose(self, rng: np.random.Generator) -> Proposal:
+        """Return what to play next."""
+
+    @abc.abstractmethod
+    def observe(self, difficulty: Mapping[str, Any], success: bool | float, **feedback: Any) -> None:
+        """Take in the result of one episode."""
+
+    @abc.abstractmethod
+    def explain(self) -> str:
+        """Return what it is doing and why."""
+
+    def _prepare(self, source: TaskSource) -> None:  # noqa: B027 - a hook that need not do anything
+        """Check the arguments against the source's parameters."""
+
+    def _state(self) -> dict[str, Any]:
+        return {}
+
+    def _load(self, state: dict[str, Any]) -> None:  # noqa: B027 - a hook that need not do anything
+        """Take over what :meth:`_state` returned."""
+
+
+def _json_copy(state: Mapping[str, Any]) -> dict[str, Any]:
+    copy: dict[str, Any] = json.loads(json.dumps(state))
+    return copy
+
+
+def task_key(difficulty: Mapping[str, Any], feedback: Mapping[str, Any]) -> str:
+    """Return the name of the group a result belongs to: its task, or its difficulty if none is given."""
+    task = feedback.get("task")
+    return task.id if task is not None else json.dumps(dict(difficulty), sort_keys=True)
+
+
+def choose_parameters(
+    parameters: Sequence[DifficultyParameter], names: Sequence[str] | None
+) -> tuple[DifficultyParameter, ...]:
+    """Return the named parameters, or all of them for None.
+
+    Raises:
+        InputError: On an unknown or repeated name.
+    """
+    if names is None:
+        return tuple(parameters)
+    if isinstance(names, str) or len(set(names)) != len(names):
+        raise InputError(f"parameters: expected a list of different names, got {names!r}")
+    by_name = {parameter.name: parameter for parameter in parameters}
+    for name in names:
+        if name not in by_name:
+            raise unknown_name("difficulty parameter", name, by_name)
+    return tuple(by_name[name] for name in names)

@@ -1,0 +1,156 @@
+"""Root tasks, their active version, the one pending edit, and what became of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from rla_envs.task import Task
+
+
+@dataclass
+class Version:
+    """One version of a task and the results of its rollouts.
+
+    Attributes:
+        task: The task itself.
+        direction: What its edit wanted, ``"harder"`` or ``"easier"``; empty
+            for a root.
+        reason: Why the edit was made.
+        changes: The edit's operations.
+        total: Sum of all its results.
+        count: Number of all its results.
+        group: Results of the group that is being collected.
+        summaries: What the critic said went wrong in that group.
+    """
+
+    task: Task
+    direction: str = ""
+    reason: str = ""
+    changes: tuple[Mapping[str, Any], ...] = ()
+    total: float = 0.0
+    count: int = 0
+    group: list[float] = field(default_factory=list)
+    summaries: list[str] = field(default_factory=list)
+
+    def plays(self, task: Task) -> bool:
+        """Return whether a rollout of ``task`` is a rollout of this version.
+
+        The id alone would not do: an edit and its reverse lead to the same
+        content, hence the same id, two versions later.
+        """
+        return (task.id, task.root_id, task.version) == (self.task.id, self.task.root_id, self.task.version)
+
+    def add(self, result: float) -> None:
+        """Count a result, outside any group."""
+        self.total += result
+        self.count += 1
+
+    def take_group(self, result: float, summary: str, size: int) -> list[float] | None:
+        """Count a result in the group; return the group once it has ``size``."""
+        self.add(result)
+        if not self.group:
+            self.summaries = []
+        self.group.append(result)
+        if summary and result < 1.0:
+            self.summaries.append(summary)
+        if len(self.group) < size:
+            return None
+        group, self.group = self.group, []
+        return group
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the version as JSON values."""
+        return {**vars(self), "task": self.task.to_json()}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Read a version back from :meth:`state_dict`."""
+        return cls(**{**state, "task": Task.from_json(state["task"]), "changes": tuple(state["changes"])})
+
+
+@dataclass
+class Slot:
+    """One root task and its versions.
+
+    Attributes:
+        root: The task that was sampled.
+        active: The version in force.
+        pending: An edit of it that waits for its own rollouts.
+        wanted: The direction in which an edit is asked for but not yet made.
+        success: Mean result of the group that asked for it.
+        fruitless: Edits in a row that were refused or rejected.
+        history: Versions that were replaced, rejected or given up, oldest
+            first, each with its verdict.
+    """
+
+    root: Task
+    active: Version
+    pending: Version | None = None
+    wanted: str = ""
+    success: float = 0.0
+    fruitless: int = 0
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def version(self) -> int:
+        """Number of edits between the root and the active version."""
+        return self.active.task.version
+
+    @property
+    def current(self) -> Version:
+        """What is rolled out: the pending edit if there is one, else the active version."""
+        return self.pending or self.active
+
+    def retire(self, version: Version, verdict: str) -> None:
+        """Move a version into the history."""
+        task = version.task
+        self.history.append(
+            {
+                "task_id": task.id,
+                "root_id": task.root_id,
+                "version": task.version,
+                "direction": version.direction,
+                "verdict": verdict,
+                "total": version.total,
+                "count": version.count,
+            }
+        )
+
+    def add_late(self, task: Task, result: float) -> None:
+        """Credit a result to the retired version it belongs to, the latest one that matches."""
+        key = (task.id, task.root_id, task.version)
+        for entry in reversed(self.history):
+            if (entry["task_id"], entry["root_id"], entry["version"]) == key:
+                entry["total"] += result
+                entry["count"] += 1
+                return
+
+    def replace_root(self, root: Task) -> None:
+        """Give up the root and everything edited from it."""
+        self.retire(self.active, "given up")
+        self.root, self.active = root, Version(root)
+        self.pending, self.wanted, self.fruitless = None, "", 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the slot as JSON values."""
+        return {
+            **vars(self),
+            "root": self.root.to_json(),
+            "active": self.active.state_dict(),
+            "pending": self.pending and self.pending.state_dict(),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Read a slot back from :meth:`state_dict`."""
+        pending = state["pending"]
+        return cls(
+            **{
+                **state,
+                "root": Task.from_json(state["root"]),
+                "active": Version.from_state(state["active"]),
+                "pending": Version.from_state(pending) if pending else None,
+            }
+        )

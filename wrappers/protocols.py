@@ -1,0 +1,182 @@
+"""What a wrapper, a critic and a curriculum say to each other: plain values and small protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from gymnasium import spaces
+
+from rla_envs.difficulty import DifficultyParameter
+from rla_envs.task import Task, TaskCheck, TaskEdit
+
+
+class Step(NamedTuple):
+    """One transition of an episode.
+
+    Attributes:
+        observation: What the agent saw.
+        action: What it did.
+        next_observation: What it saw then.
+        reward: The environment's own reward for it.
+        error: Why the action had no effect, in one line; empty if it had one.
+    """
+
+    observation: Any
+    action: Any
+    next_observation: Any
+    reward: float
+    error: str
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One finished episode.
+
+    Attributes:
+        task: What was played.
+        steps: Its transitions, in order.
+        success: Whether the task was solved.
+        truncated: Whether a budget ended it.
+    """
+
+    task: Task
+    steps: tuple[Step, ...]
+    success: bool
+    truncated: bool
+
+    @property
+    def outcome(self) -> int:
+        """O of arXiv 2602.02488: +1 for a solved task, -1 for any other."""
+        return 1 if self.success else -1
+
+
+class Verdict(NamedTuple):
+    """What a critic says about one episode.
+
+    Attributes:
+        votes: For every step its m votes, each +1 (helped), -1 (did not help)
+            or 0 (the critic's answer was malformed).
+        summary: What went wrong, in at most two sentences; empty if nothing.
+    """
+
+    votes: tuple[tuple[int, ...], ...]
+    summary: str = ""
+
+
+class Critic(Protocol):
+    """A reward model: judges every step of finished episodes."""
+
+    def judge(self, episodes: Sequence[Episode]) -> list[Verdict]:
+        """Return one verdict per episode, in order."""
+        ...
+
+
+@runtime_checkable
+class TaskSource(Protocol):
+    """Where tasks come from; every :class:`rla_envs.adaptive.AdaptiveEnv` is one."""
+
+    @property
+    def difficulty_parameters(self) -> Sequence[DifficultyParameter]:
+        """The parameters that may be set, in the environment's order."""
+        ...
+
+    @property
+    def difficulty_space(self) -> spaces.Dict:
+        """The same parameters as a Gymnasium space."""
+        ...
+
+    def sample_task(self, difficulty: Mapping[str, object] | None, rng: np.random.Generator) -> Task:
+        """Return a random solvable task of this difficulty."""
+        ...
+
+    def check_task(self, task: Task) -> TaskCheck:
+        """Return whether the task may be presented."""
+        ...
+
+    def apply_edit(self, task: Task, edit: TaskEdit) -> Task:
+        """Return the edited task, or raise RefusedEditError."""
+        ...
+
+    def propose_edits(self, task: Task, direction: str, rng: np.random.Generator) -> Sequence[TaskEdit]:
+        """Return candidate edits that aim in the direction, best first."""
+        ...
+
+
+class TaskEditor(Protocol):
+    """Rewrites tasks with the critic's feedback in hand; a language model, or rules."""
+
+    def propose(self, task: Task, direction: str, feedback: Sequence[str]) -> Sequence[TaskEdit]:
+        """Return candidate edits, best first.
+
+        Args:
+            task: The version to rewrite.
+            direction: ``"harder"`` or ``"easier"``.
+            feedback: The critic's summaries of the failed rollouts of its last
+                group, oldest first; those it left empty are not in the list.
+        """
+        ...
+
+
+class Proposal(NamedTuple):
+    """What a curriculum wants played next: exactly one of a difficulty and a task.
+
+    Attributes:
+        difficulty: Values of some parameters; the environment fills in the rest.
+        task: A concrete task.
+        reason: Why this one, in a line for a human.
+    """
+
+    difficulty: Mapping[str, Any] | None
+    task: Task | None
+    reason: str
+
+
+class Curriculum(Protocol):
+    """Chooses difficulty from results. All its randomness comes from the generator that it is handed.
+
+    A trainer calls :meth:`propose` once per group of rollouts of one task and
+    :meth:`observe` once per rollout; :class:`wrappers.CriticFeedback` calls
+    each once per episode. A curriculum works with both.
+    """
+
+    def bind(self, source: TaskSource) -> None:
+        """Learn which parameters exist; called first, by every environment that shares it."""
+        ...
+
+    def propose(self, rng: np.random.Generator) -> Proposal:
+        """Return what to play next."""
+        ...
+
+    def observe(self, difficulty: Mapping[str, Any], success: bool | float, **feedback: Any) -> None:
+        """Take in the result of one episode.
+
+        Args:
+            difficulty: The difficulty that was played, every parameter.
+            success: Whether it was solved; or a number from 0 to 1, the share
+                of it that was.
+            **feedback: ``task`` (the Task), ``votes`` (per step) and
+                ``summary`` (what went wrong).
+
+        Raises:
+            InputError: If ``success`` is anything else.
+        """
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything it has learned, as JSON values."""
+        ...
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from :meth:`state_dict`, exactly."""
+        ...
+
+    def explain(self) -> str:
+        """Return what it is doing and why, in a line or two for a human."""
+        ...
+
+    def events(self) -> list[dict[str, Any]]:
+        """Return what happened to task edits since the last call, as JSON objects."""
+        ...
