@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from rla_envs.difficulty import DifficultyParameter, Value, complete_difficulty, parse_difficulty
-from rla_envs.errors import InputError, InvalidTaskError, RefusedEditError, RLAError, unknown_name
+from rla_envs.errors import InputError, InvalidTaskError, RefusedEditError, unknown_name
 from rla_envs.task import Task, TaskCheck, TaskEdit
 
 ObsT = TypeVar("ObsT")
@@ -74,7 +74,9 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
     max_attempts: ClassVar[int] = 64
     """How often :meth:`sample_task` draws before it gives up on a difficulty."""
 
-    def __init__(self, difficulty: Mapping[str, object] | None = None, render_mode: str | None = None) -> None:
+    def __init__(
+        self, difficulty: Mapping[str, object] | None = None, render_mode: str | None = None
+    ) -> None:
         """Set the difficulty of later episodes; boots nothing."""
         modes = self.metadata.get("render_modes", [])
         if render_mode is not None and render_mode not in modes:
@@ -97,6 +99,11 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
             raise InputError(f"{type(self).__name__} has no task yet; call reset() first")
         return self._task
 
+    @property
+    def difficulty(self) -> dict[str, Value]:
+        """The parameters that later episodes hold fixed: the constructor's, or :meth:`set_difficulty`'s."""
+        return dict(self._difficulty)
+
     def set_difficulty(self, difficulty: Mapping[str, object] | None) -> None:
         """Set the parameters of later episodes, in place of the constructor's ``difficulty``."""
         self._difficulty = parse_difficulty(self.difficulty_parameters, difficulty)
@@ -105,8 +112,10 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
         """Return a random solvable task.
 
         Args:
-            difficulty: Values of some or all parameters; the others take their
-                defaults, or are drawn where they have none.
+            difficulty: Values of some or all parameters; the others take the
+                environment's own (see the constructor and
+                :meth:`set_difficulty`), else their defaults, or are drawn where
+                they have none.
             rng: Source of all randomness.
 
         Raises:
@@ -114,7 +123,7 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
             InvalidTaskError: If no valid task was found in ``max_attempts``
                 draws; says what was wrong with the last one.
         """
-        given = parse_difficulty(self.difficulty_parameters, difficulty)
+        given = {**self._difficulty, **parse_difficulty(self.difficulty_parameters, difficulty)}
         reason = ""
         for _ in range(self.max_attempts):
             full = complete_difficulty(self.difficulty_parameters, given, rng)
@@ -147,7 +156,7 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
             edited = self._apply_edit(task, edit)
         except RefusedEditError:
             raise
-        except RLAError as error:
+        except InputError as error:
             raise RefusedEditError(str(error)) from error
         if edited.content_hash == task.content_hash:
             raise RefusedEditError("the edit changes nothing")
@@ -184,19 +193,22 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
             if name not in ("difficulty", "task"):
                 raise unknown_name("reset option", name, ("difficulty", "task"))
         if "task" in options and "difficulty" in options:
-            raise InputError("reset options: expected 'task' or 'difficulty', got both; a task has its own difficulty")
+            raise InputError(
+                "reset options: expected 'task' or 'difficulty', got both; a task has its own difficulty"
+            )
         if options.get("task") is not None:
             task = self._given_task(options["task"])
         else:
-            given = parse_difficulty(self.difficulty_parameters, options.get("difficulty"))
-            task = self.sample_task({**self._difficulty, **given}, self.np_random)
+            task = self.sample_task(options.get("difficulty"), self.np_random)
         self._task, self._steps, self._success = task, 0, False
         turn = self._begin(task)
         return turn.observation, self._info(turn)
 
     def _given_task(self, task: object) -> Task:
         if not isinstance(task, Task):
-            raise InputError(f"reset option 'task': expected a Task, got {type(task).__name__}; use Task.from_json")
+            raise InputError(
+                f"reset option 'task': expected a Task, got {type(task).__name__}; use Task.from_json"
+            )
         check = self.check_task(task)
         if not check.valid:
             raise InvalidTaskError(f"task {task.id} cannot be played: {check.reason}")

@@ -65,19 +65,22 @@ class DifficultyParameter:
             return int(self.low) + self.names.index(value)
         if isinstance(value, np.ndarray | np.generic) and value.ndim == 0:
             value = value.item()
-        kind = "number" if self.continuous else "integer"
-        ok = isinstance(value, int | float) and not isinstance(value, bool)
-        if not ok or (not self.continuous and value != int(value)):  # type: ignore[call-overload]
+        kind = "a number" if self.continuous else "an integer"
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or (not self.continuous and value % 1 != 0)
+        ):
             raise InputError(
-                f"difficulty parameter {self.name!r}: expected a {kind} from {self.low} to "
+                f"difficulty parameter {self.name!r}: expected {kind} from {self.low} to "
                 f"{self.high}, got {value!r}"
             )
-        if not self.low <= value <= self.high:  # type: ignore[operator]
+        if not self.low <= value <= self.high:
             raise InputError(
                 f"difficulty parameter {self.name!r}: expected a value from {self.low} to "
                 f"{self.high}, got {value}; larger is {'harder' if self.direction > 0 else 'easier'}"
             )
-        return float(value) if self.continuous else int(value)  # type: ignore[arg-type]
+        return float(value) if self.continuous else int(value)
 
     def draw(self, rng: np.random.Generator) -> Value:
         """Return a value drawn uniformly from the whole range."""

@@ -68,7 +68,9 @@ def make_vec(
         try:
             importlib.import_module(module)
         except ModuleNotFoundError as error:
-            raise InputError(f"environment {env_id!r}: expected an importable module before ':'; {error}") from error
+            raise InputError(
+                f"environment {env_id!r}: expected an importable module before ':'; {error}"
+            ) from error
     if name not in gym.registry:
         raise unknown_name("environment", env_id, _ENVIRONMENTS)
     if mode not in _MODES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import gymnasium as gym
@@ -51,7 +51,7 @@ class Unicode(gym.Space[str]):
         """Return whether ``x`` is a string of at most ``max_length`` characters."""
         return isinstance(x, str) and len(x) <= self.max_length
 
-    def to_jsonable(self, sample_n: Sequence[str]) -> list[str]:
+    def to_jsonable(self, sample_n: Iterable[str]) -> list[str]:
         """Return the strings as a list; they are JSON already."""
         return list(sample_n)
 

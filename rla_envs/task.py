@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NoReturn, Self, TypeAlias
 
 from rla_envs.errors import InputError
 
-JSON: TypeAlias = None | bool | int | float | str | Iterable["JSON"] | Mapping[str, "JSON"]
+JSON: TypeAlias = bool | int | float | str | Iterable["JSON"] | Mapping[str, "JSON"] | None
 """A value that survives a round trip through JSON."""
 
 
@@ -29,8 +31,8 @@ class FrozenDict(dict[str, Any]):
     def _refuse(self, *_args: object, **_kwargs: object) -> NoReturn:
         raise TypeError("this mapping is frozen; build a new one from dict(...) instead")
 
-    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
-    __ior__ = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = _refuse
+    __ior__ = _refuse
 
     def __hash__(self) -> int:  # type: ignore[override]
         """Hash the canonical JSON, the same in every process."""
@@ -58,7 +60,7 @@ def freeze(value: JSON) -> Any:
     if isinstance(value, FrozenDict):
         return value
     if value is None or isinstance(value, bool | int | float | str):
-        if isinstance(value, float) and value != value or value in (float("inf"), float("-inf")):
+        if isinstance(value, float) and not math.isfinite(value):
             raise InputError(f"expected a finite number, got {value!r}; JSON has no such value")
         return value
     if isinstance(value, Mapping):
@@ -126,7 +128,7 @@ class Task:
         if not self.root_id:
             object.__setattr__(self, "root_id", self.id)
 
-    @property
+    @functools.cached_property
     def content_hash(self) -> str:
         """SHA-256 (64 hex digits) of what defines the episode: env_id, difficulty and payload."""
         return _digest({"env_id": self.env_id, "difficulty": self.difficulty, "payload": self.payload})
@@ -180,7 +182,9 @@ class TaskEdit:
     def __post_init__(self) -> None:
         """Check the field types and freeze the contents."""
         if not isinstance(self.changes, list | tuple) or not self.changes:
-            raise InputError(f"TaskEdit.changes: expected a non-empty list of operations, got {self.changes!r}")
+            raise InputError(
+                f"TaskEdit.changes: expected a non-empty list of operations, got {self.changes!r}"
+            )
         for change in self.changes:
             if not isinstance(change, Mapping) or not isinstance(change.get("op"), str):
                 raise InputError(f"TaskEdit.changes: expected objects with a string 'op', got {change!r}")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from rla_envs.alfworld import shipped
 from rla_envs.alfworld.plan import Planner
-from rla_envs.alfworld.scene import TASK_TYPES, Scene
+from rla_envs.alfworld.scene import TASK_TYPES, Receptacle, Scene
 from rla_envs.difficulty import DifficultyParameter
 from rla_envs.task import Task
 
 
 def hiding_depth(scene: Scene, inside: str) -> int:
-    """Return how deep something in a receptacle is hidden: 0 on a surface, 1 in an open container, 2 in a closed one."""
+    """Return how deep things in a place are hidden: 0 on a surface, 1 if it is open, 2 if it is closed."""
     place = scene.place(inside)
     if not shipped.is_openable(place.type):
         return 0
@@ -22,9 +22,15 @@ def hosts(scene: Scene) -> frozenset[str]:
     return frozenset(o.inside for o in scene.targets())
 
 
+def free_containers(scene: Scene) -> list[Receptacle]:
+    """Return the containers without an object of the goal's type."""
+    taken = hosts(scene)
+    return [r for r in scene.receptacles if shipped.is_openable(r.type) and r.id not in taken]
+
+
 def closed_share(scene: Scene) -> float:
-    """Return the share of containers that start closed, among those without an object of the goal's type; 0 if none."""
-    containers = [r for r in scene.receptacles if shipped.is_openable(r.type) and r.id not in hosts(scene)]
+    """Return the share of containers without an object of the goal's type that start closed; 0 if none."""
+    containers = free_containers(scene)
     return sum(r.closed for r in containers) / len(containers) if containers else 0.0
 
 
@@ -125,7 +131,7 @@ PARAMETERS = (
         continuous=True,
         direction=-1,
         meaning="steps before the episode is cut, as a multiple of the shortest plan, rounded up",
-        statistic=lambda task: float(task.difficulty["step_budget"]),
+        statistic=lambda task: -float(task.difficulty["step_budget"]),
     ),
     DifficultyParameter(
         name="place_unnamed",
@@ -133,7 +139,7 @@ PARAMETERS = (
         high=1,
         default=1,
         meaning="whether the goal text leaves out where the object is: 1 as in AlfWorld, "
-        "0 also says it (\"mug 1 is in drawer 2\")",
+        '0 also says it ("mug 1 is in drawer 2")',
         statistic=lambda task: float(not task.payload["place_named"]),
     ),
 )
@@ -143,5 +149,3 @@ PARAMETERS = (
 def fits_depth(receptacle_type: str, depth: int) -> bool:
     """Return whether something at this hiding depth can be in a receptacle of this type."""
     return shipped.is_openable(receptacle_type) == (depth > 0)
-
-

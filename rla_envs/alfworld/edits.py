@@ -20,20 +20,22 @@ op                    fields                                      effect
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from rla_envs.alfworld import shipped
 from rla_envs.alfworld.difficulty import closed_share, hiding_depth
 from rla_envs.alfworld.generator import goal_choices
 from rla_envs.alfworld.names import display_names
+from rla_envs.alfworld.proposals import propose_edits
 from rla_envs.alfworld.scene import TASK_TYPES, Goal, Receptacle, Scene, Thing
 from rla_envs.difficulty import Value
 from rla_envs.errors import RefusedEditError, unknown_name
 from rla_envs.task import Task, TaskEdit
+
+__all__ = ["apply_edit", "measured_difficulty", "propose_edits", "rarity_rank"]
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,12 @@ def apply_edit(task: Task, edit: TaskEdit) -> Task:
     """
     draft = _Draft(Scene.from_payload(task.payload), float(task.difficulty["step_budget"]))
     for change in edit.changes:
-        operation = _OPERATIONS.get(change["op"])
-        if operation is None:
-            raise RefusedEditError(str(unknown_name("edit operation", change["op"], _OPERATIONS)))
+        if change["op"] not in _OPERATIONS:
+            raise RefusedEditError(str(unknown_name("edit operation", change["op"][:80], _OPERATIONS)))
+        operation, fields = _OPERATIONS[change["op"]]
+        unknown = next((name for name in change if name not in (*fields, "op")), None)
+        if unknown is not None:
+            raise RefusedEditError(str(unknown_name(f"field of {change['op']}:", unknown[:80], fields)))
         draft = operation(draft, change)
     # Written and read once more: the edited payload gets every check that a payload from outside gets.
     scene = Scene.from_payload(draft.scene.payload())
@@ -65,24 +70,31 @@ def apply_edit(task: Task, edit: TaskEdit) -> Task:
 def measured_difficulty(scene: Scene, step_budget: float) -> dict[str, Value]:
     """Return the value of every difficulty parameter, read off a scene."""
     targets = scene.targets()[: scene.goal.count]
-    depth = max(hiding_depth(scene, o.inside) for o in targets)
+    ranked = _ranked(scene)
     return {
         "task_type": TASK_TYPES.index(scene.goal.task_type),
         "receptacles": len(scene.receptacles),
         "objects": len(scene.objects),
         "distractors": len(scene.targets()) - scene.goal.count,
         "closed_containers": closed_share(scene),
-        "hiding_depth": depth,
-        "rarity": _rarity(scene, depth),
+        "hiding_depth": max(hiding_depth(scene, o.inside) for o in targets),
+        "rarity": (ranked.index(scene.goal.object) + 0.5) / len(ranked),
         "step_budget": step_budget,
         "place_unnamed": int(not scene.place_named),
     }
 
 
-def _rarity(scene: Scene, depth: int) -> float:
+def _ranked(scene: Scene) -> list[str]:
+    """Return the object types that the goal could have, its own included, from common to rare."""
+    depth = max(hiding_depth(scene, o.inside) for o in scene.targets()[: scene.goal.count])
     names = {c.object for c in goal_choices(scene.split, scene.goal.task_type, depth)} | {scene.goal.object}
-    ranked = sorted(names, key=lambda name: (-shipped.commonness(name), name))
-    return (ranked.index(scene.goal.object) + 0.5) / len(ranked)
+    return sorted(names, key=lambda name: (-shipped.commonness(name), name))
+
+
+def rarity_rank(scene: Scene, rarity: float) -> int:
+    """Return the rank that a rarity stands for, among the object types that the scene's goal could have."""
+    count = len(_ranked(scene))
+    return min(int(rarity * count), count - 1)
 
 
 def _field(change: Mapping[str, Any], name: str, kind: type[Any]) -> Any:
@@ -91,7 +103,8 @@ def _field(change: Mapping[str, Any], name: str, kind: type[Any]) -> Any:
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not good:
-        raise RefusedEditError(f"{change['op']}: expected {name!r} to be a {kind.__name__}, got {value!r}")
+        wanted = {str: "a string", bool: "true or false", float: "a number"}[kind]
+        raise RefusedEditError(f"{change['op']}: expected {name!r} to be {wanted}, got {reprlib.repr(value)}")
     return value
 
 
@@ -108,7 +121,9 @@ def _receptacle(scene: Scene, change: Mapping[str, Any], name: str) -> Receptacl
         if receptacle.id == identifier:
             return receptacle
     known = display_names([*(r.id for r in scene.receptacles), *(o.id for o in scene.objects)])
-    raise RefusedEditError(str(unknown_name("receptacle", wanted, (known[r.id] for r in scene.receptacles))))
+    raise RefusedEditError(
+        str(unknown_name("receptacle", wanted[:80], (known[r.id] for r in scene.receptacles)))
+    )
 
 
 def _object(scene: Scene, change: Mapping[str, Any]) -> Thing:
@@ -118,7 +133,7 @@ def _object(scene: Scene, change: Mapping[str, Any]) -> Thing:
         if thing.id == identifier:
             return thing
     known = display_names([*(r.id for r in scene.receptacles), *(o.id for o in scene.objects)])
-    raise RefusedEditError(str(unknown_name("object", wanted, (known[o.id] for o in scene.objects))))
+    raise RefusedEditError(str(unknown_name("object", wanted[:80], (known[o.id] for o in scene.objects))))
 
 
 def _with_objects(draft: _Draft, objects: list[Thing]) -> _Draft:
@@ -131,12 +146,9 @@ def _set_goal(draft: _Draft, change: Mapping[str, Any]) -> _Draft:
     given = {name: _field(change, name, str) for name in values if name in change}
     if not given:
         raise RefusedEditError("set_goal: expected 'task_type', 'object' or 'receptacle'")
-    unknown = next((name for name in change if name not in values and name != "op"), None)
-    if unknown:
-        raise RefusedEditError(str(unknown_name("field of set_goal:", unknown, values)))
     new = {**values, **given}
     if new["task_type"] not in TASK_TYPES:
-        raise RefusedEditError(str(unknown_name("task type", new["task_type"], TASK_TYPES)))
+        raise RefusedEditError(str(unknown_name("task type", new["task_type"][:80], TASK_TYPES)))
     wordings = len(shipped.goal_templates()[new["task_type"]][1])
     goal = Goal(**new, wording=goal.wording % wordings)
     # The goal's own objects come first in a scene; a stable sort keeps all else in place.
@@ -167,9 +179,7 @@ def _remove_object(draft: _Draft, change: Mapping[str, Any]) -> _Draft:
 def _hide_target(draft: _Draft, change: Mapping[str, Any]) -> _Draft:
     place = _receptacle(draft.scene, change, "in")
     own = draft.scene.targets()[: draft.scene.goal.count]
-    return _with_objects(
-        draft, [replace(o, inside=place.id) if o in own else o for o in draft.scene.objects]
-    )
+    return _with_objects(draft, [replace(o, inside=place.id) if o in own else o for o in draft.scene.objects])
 
 
 def _set_closed(closed: bool) -> Callable[[_Draft, Mapping[str, Any]], _Draft]:
@@ -186,7 +196,7 @@ def _add_receptacle(draft: _Draft, change: Mapping[str, Any]) -> _Draft:
     models = [i for i in shipped.room(scene.room).receptacles if shipped.receptacle_type(i) == kind]
     if not models:
         kinds = {shipped.receptacle_type(i) for i in shipped.room(scene.room).receptacles}
-        raise RefusedEditError(str(unknown_name("receptacle type of this room:", kind, kinds)))
+        raise RefusedEditError(str(unknown_name("receptacle type of this room:", kind[:80], kinds)))
     have = {r.id for r in scene.receptacles}
     copies = [[*models[0].split("|")[:1], "+50.00", f"+{n:02d}.00", "+00.00"] for n in range(len(have) + 1)]
     tail = models[0].split("|")[4:]
@@ -204,85 +214,16 @@ def _name_place(draft: _Draft, change: Mapping[str, Any]) -> _Draft:
     return replace(draft, scene=replace(draft.scene, place_named=_field(change, "value", bool)))
 
 
-_OPERATIONS: dict[str, Callable[[_Draft, Mapping[str, Any]], _Draft]] = {
-    "set_goal": _set_goal,
-    "add_object": _add_object,
-    "move_object": _move_object,
-    "remove_object": _remove_object,
-    "hide_target": _hide_target,
-    "open": _set_closed(False),
-    "close": _set_closed(True),
-    "add_receptacle": _add_receptacle,
-    "set_step_budget": _set_step_budget,
-    "name_place": _name_place,
+_OPERATIONS: dict[str, tuple[Callable[[_Draft, Mapping[str, Any]], _Draft], tuple[str, ...]]] = {
+    "set_goal": (_set_goal, ("task_type", "object", "receptacle")),
+    "add_object": (_add_object, ("type", "in")),
+    "move_object": (_move_object, ("object", "to")),
+    "remove_object": (_remove_object, ("object",)),
+    "hide_target": (_hide_target, ("in",)),
+    "open": (_set_closed(False), ("receptacle",)),
+    "close": (_set_closed(True), ("receptacle",)),
+    "add_receptacle": (_add_receptacle, ("type",)),
+    "set_step_budget": (_set_step_budget, ("value",)),
+    "name_place": (_name_place, ("value",)),
 }
-
-
-def propose_edits(task: Task, direction: str, rng: np.random.Generator) -> list[TaskEdit]:
-    """Return single-operation edits that should move the task in a direction, in random order.
-
-    Harder: a goal that takes more steps, a target hidden deeper, more places,
-    an open container closed, less budget, the place no longer named. Easier:
-    the reverse. Some may be refused when applied.
-
-    Args:
-        task: A valid AlfWorld task.
-        direction: ``"harder"`` or ``"easier"``.
-        rng: Source of all randomness.
-    """
-    scene = Scene.from_payload(task.payload)
-    harder = direction == "harder"
-    changes = [
-        *_goal_changes(scene, harder),
-        *_hiding_changes(scene, harder),
-        *_container_changes(scene, harder),
-        *_other_changes(scene, float(task.difficulty["step_budget"]), harder),
-    ]
-    order = rng.permutation(len(changes))
-    return [
-        TaskEdit((changes[int(i)],), direction=direction, author="rule", reason=f"one {direction} step")
-        for i in order
-    ]
-
-
-def _goal_changes(scene: Scene, harder: bool) -> list[dict[str, Any]]:
-    rank = TASK_TYPES.index(scene.goal.task_type)
-    kinds = TASK_TYPES[rank + 1 :] if harder else TASK_TYPES[:rank]
-    changes: list[dict[str, Any]] = [{"op": "set_goal", "task_type": kind} for kind in kinds]
-    common = shipped.commonness(scene.goal.object)
-    for name in sorted({o.type for o in scene.objects} - {scene.goal.object}):
-        if (shipped.commonness(name) < common) == harder:
-            changes.append({"op": "set_goal", "object": name})
-    return changes
-
-
-def _hiding_changes(scene: Scene, harder: bool) -> list[dict[str, Any]]:
-    depth = max(hiding_depth(scene, o.inside) for o in scene.targets()[: scene.goal.count])
-    names = display_names([*(r.id for r in scene.receptacles), *(o.id for o in scene.objects)])
-    return [
-        {"op": "hide_target", "in": names[r.id]}
-        for r in scene.receptacles
-        if shipped.can_contain(r.type, scene.goal.object)
-        and r.type != scene.goal.receptacle
-        and (hiding_depth(scene, r.id) > depth if harder else hiding_depth(scene, r.id) < depth)
-    ]
-
-
-def _container_changes(scene: Scene, harder: bool) -> list[dict[str, Any]]:
-    names = display_names([*(r.id for r in scene.receptacles), *(o.id for o in scene.objects)])
-    return [
-        {"op": "close" if harder else "open", "receptacle": names[r.id]}
-        for r in scene.receptacles
-        if shipped.is_openable(r.type) and r.closed != harder
-    ]
-
-
-def _other_changes(scene: Scene, step_budget: float, harder: bool) -> list[dict[str, Any]]:
-    changes: list[dict[str, Any]] = [{"op": "name_place", "value": not harder}]
-    budget = step_budget * 0.75 if harder else step_budget * 1.25
-    if 1.0 <= budget <= 10.0:
-        changes.append({"op": "set_step_budget", "value": round(budget, 2)})
-    if harder:
-        kinds = sorted({shipped.receptacle_type(i) for i in shipped.room(scene.room).receptacles})
-        changes += [{"op": "add_receptacle", "type": kind} for kind in kinds]
-    return changes
+"""Each operation with the fields it takes."""

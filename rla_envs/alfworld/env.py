@@ -11,12 +11,14 @@ import numpy as np
 
 from rla_envs.adaptive import AdaptiveEnv, Turn
 from rla_envs.alfworld import edits
-from rla_envs.alfworld.difficulty import PARAMETERS
+from rla_envs.alfworld.commands import refusal
+from rla_envs.alfworld.difficulty import PARAMETERS, free_containers
 from rla_envs.alfworld.game import game_data
 from rla_envs.alfworld.generator import sample_scene
 from rla_envs.alfworld.names import mangle
 from rla_envs.alfworld.plan import Planner, Situation
-from rla_envs.alfworld.scene import CLEAN, COOL, HEAT, SPLITS, Scene
+from rla_envs.alfworld.scene import CLEAN, COOL, HEAT, Scene
+from rla_envs.alfworld.splits import SPLITS
 from rla_envs.difficulty import DifficultyParameter, Value, parse_difficulty
 from rla_envs.errors import InputError, InvalidTaskError, RLAError, unknown_name
 from rla_envs.spaces import Unicode
@@ -32,7 +34,22 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
     tables, read from the installed package; nothing is downloaded), in the verb
     convention of alfworld 0.4 (``move mug 1 to desk 2``). Observations and
     admissible commands are those of the engine, byte for byte. A command that
-    is not admissible is answered by ``Nothing happens.`` and costs a step.
+    is not admissible is answered by ``Nothing happens.`` and costs a step;
+    ``info["rla"]["last_action_error"]`` then names the accepted form.
+
+    ==========================================  =====================================
+    accepted                                    not accepted
+    ==========================================  =====================================
+    ``move mug 1 to desk 1``                    ``put mug 1 in/on desk 1`` (before 0.4)
+    ``take mug 1 from desk 1``                  ``take mug 1``, ``pick up mug 1``
+    ``go to desk 1``                            ``goto desk 1``, ``go desk 1``
+    ``open fridge 1``, ``close fridge 1``
+    ``heat mug 1 with microwave 1``             ``heat mug 1``; likewise ``clean``, ``cool``
+    ``slice bread 1 with knife 1``
+    ``use desklamp 1``                          ``toggle desklamp 1``
+    ``examine desk 1``, ``examine mug 1``
+    ``look``, ``inventory``                     ``Look``, ``i``
+    ==========================================  =====================================
 
     ``info["admissible_commands"]`` is the sorted list of commands that do
     something now. For ``info["rla"]``, rewards, options and endings see
@@ -64,7 +81,7 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         >>> observation, reward, terminated, truncated, info = env.step(command)
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}
+    metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012 - Gymnasium's own form
     task_env_id: ClassVar[str] = "RLA/AlfWorld-v0"
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = PARAMETERS
 
@@ -85,13 +102,12 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         self.observation_space = Unicode(65536)
         self.action_space = Unicode(1024)
         self._last_text = ""
+        self._commands: tuple[str, ...] = ()
+        self._budgeted: Task | None = None
 
-    @functools.cached_property
-    def _engine(self) -> Any:
-        # Imported here: importing rla_envs must not import TextWorld, and spaces must not need it.
-        from rla_envs.alfworld.textworld_engine import TextWorldEngine
-
-        return TextWorldEngine()
+    # Tasks are checked in an engine of their own, so that a check never disturbs the running episode.
+    _engine = functools.cached_property(lambda self: _new_engine())
+    _checker = functools.cached_property(lambda self: _new_engine())
 
     def check_task(self, task: Task) -> TaskCheck:
         """Return whether a task can be played, with a shortest winning plan.
@@ -117,11 +133,11 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
             return TaskCheck(False, "no plan reaches the goal")
         if not plan:
             return TaskCheck(False, "the goal holds at the start")
-        reply = self._engine.start(game_data(scene))
+        reply = self._checker.start(game_data(scene))
         for position, command in enumerate(plan, start=1):
             if reply.won or command not in reply.commands:
                 return TaskCheck(False, f"the engine does not follow the plan at step {position} ({command})")
-            reply = self._engine.step(command)
+            reply = self._checker.step(command)
         if not reply.won:
             return TaskCheck(False, "the engine does not accept the plan as a solution")
         check = TaskCheck(True, witness=plan, optimal_length=len(plan))
@@ -134,21 +150,24 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         Empty if the goal holds. Some plan always exists: nothing a player can
         do makes a game unwinnable.
         """
-        scene = Scene.from_payload(self.task.payload)
-        plan = Planner(scene).plan(situation(scene, self._engine.facts()))
+        scene = self._planner.scene
+        plan = self._planner.plan(situation(scene, self._engine.facts()))
         if plan is None:
             raise InputError(f"task {self.task.id} has no plan from here")
         return plan
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """Return the last observation and the commands that are possible now."""
         if self.render_mode != "ansi":
             return None
         return self._last_text
 
     def close(self) -> None:
-        """Forget the running game; the next reset starts the engine anew."""
-        self.__dict__.pop("_engine", None)
+        """Forget the running game and free the engine; the next reset starts another."""
+        for name in ("_engine", "_checker"):
+            engine = self.__dict__.pop(name, None)
+            if engine is not None:
+                engine.close()
 
     def _sample_task(self, difficulty: dict[str, Value], rng: np.random.Generator) -> Task:
         scene = sample_scene(self.split, difficulty, rng)
@@ -158,29 +177,38 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         return edits.apply_edit(task, edit)
 
     def propose_edits(self, task: Task, direction: str, rng: np.random.Generator) -> Sequence[TaskEdit]:
-        """Return single-step edits in random order; see :func:`rla_envs.alfworld.edits.propose_edits`."""
+        """Return single-step edits in random order; see :mod:`rla_envs.alfworld.proposals`."""
         return edits.propose_edits(task, direction, rng)
 
     def _begin(self, task: Task) -> Turn[str]:
-        return self._turn(self._engine.start(game_data(Scene.from_payload(task.payload))))
+        scene = Scene.from_payload(task.payload)
+        self._planner = Planner(scene)
+        data = game_data(scene)
+        if self._checker.has_loaded(data):
+            self._engine, self._checker = self._checker, self._engine
+        return self._turn(self._engine.start(data))
 
     def _act(self, action: str) -> Turn[str]:
         if not isinstance(action, str):
-            raise InputError(f"action: expected a command as text, got {action!r} of type {type(action).__name__}")
+            raise InputError(
+                f"action: expected a command as text, got {action!r} of type {type(action).__name__}"
+            )
         command = action.strip()
-        admissible = command in self._commands
-        error = "" if admissible else f"{command[:80]!r} is not an admissible command"
+        error = "" if command in self._commands else refusal(command, self._commands)
         return self._turn(self._engine.step(action), error)
 
     def _turn(self, reply: Any, error: str = "") -> Turn[str]:
-        self._commands = frozenset(reply.commands)
+        self._commands = reply.commands
         self._last_text = reply.text + "\n\nYou can: " + ", ".join(reply.commands)
         return Turn(reply.text, reply.won, False, error, {"admissible_commands": list(reply.commands)})
 
     def _step_budget(self, task: Task) -> int:
-        length = self.check_task(task).optimal_length or 0
-        # Rounded first: 1.1 * 10 is a little over 11 in floating point.
-        return math.ceil(round(float(task.difficulty["step_budget"]) * length, 6))
+        if self._budgeted is not task:
+            length = self.check_task(task).optimal_length or 0
+            # Rounded first: 1.1 * 10 is a little over 11 in floating point.
+            self._budget = math.ceil(round(float(task.difficulty["step_budget"]) * length, 6))
+            self._budgeted = task
+        return self._budget
 
 
 def _check_difficulty(task: Task, scene: Scene) -> None:
@@ -193,9 +221,26 @@ def _check_difficulty(task: Task, scene: Scene) -> None:
     if missing:
         raise InvalidTaskError(f"difficulty parameter {missing!r} is missing from the task")
     measured = edits.measured_difficulty(scene, float(stated["step_budget"]))
-    for name in ("task_type", "receptacles", "objects", "distractors", "hiding_depth", "place_unnamed"):
-        if stated[name] != measured[name]:
-            raise InvalidTaskError(f"the task states {name}={stated[name]}, its scene has {measured[name]}")
+    for name, value in measured.items():
+        if not _agree(name, stated[name], value, scene):
+            raise InvalidTaskError(f"the task states {name}={stated[name]}, its scene has {value}")
+
+
+def _agree(name: str, stated: Value, measured: Value, scene: Scene) -> bool:
+    """Return whether a stated value is one that a scene can be drawn at, given what it measures."""
+    if name == "closed_containers":
+        containers = len(free_containers(scene))
+        return not containers or abs(stated - measured) * containers <= 0.5 + 1e-9
+    if name == "rarity":
+        return edits.rarity_rank(scene, float(stated)) == edits.rarity_rank(scene, float(measured))
+    return stated == measured
+
+
+def _new_engine() -> Any:
+    # Imported here: importing rla_envs must not import TextWorld, and spaces must not need it.
+    from rla_envs.alfworld.textworld_engine import TextWorldEngine
+
+    return TextWorldEngine()
 
 
 def situation(scene: Scene, facts: frozenset[tuple[str, ...]]) -> Situation:

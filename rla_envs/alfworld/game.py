@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import reprlib
 from typing import TypedDict
 
 from rla_envs.alfworld import shipped
 from rla_envs.alfworld.names import display_names, mangle
 from rla_envs.alfworld.scene import Scene
+from rla_envs.errors import InvalidTaskError
+
+GOAL_MARK = "UNKNOWN GOAL"
+"""What alfworld's grammar has in place of a goal text."""
+
+_PLAIN = re.compile(r"[a-z0-9 (),]+")
 
 
 class GameData(TypedDict):
@@ -31,10 +39,19 @@ def goal_text(scene: Scene) -> str:
 
 
 def game_data(scene: Scene) -> GameData:
-    """Return the game of a scene: alfworld's own domain and grammar, and the scene as a PDDL problem."""
+    """Return the game of a scene: alfworld's own domain and grammar, and the scene as a PDDL problem.
+
+    Raises:
+        InvalidTaskError: If the goal's text is more than words. A scene that was
+            read from a payload has none such; the engine evaluates what stands
+            in braces, so nothing else may get that far.
+    """
+    text = goal_text(scene)
+    if not _PLAIN.fullmatch(text):
+        raise InvalidTaskError(f"goal text: expected plain words, got {reprlib.repr(text)}")
     return {
         "pddl_domain": shipped.domain(),
-        "grammar": shipped.grammar().replace("UNKNOWN GOAL", goal_text(scene)),
+        "grammar": shipped.grammar().replace(GOAL_MARK, text),
         "pddl_problem": pddl_problem(scene),
     }
 

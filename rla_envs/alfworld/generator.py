@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -24,6 +23,7 @@ from rla_envs.alfworld.scene import (
     Scene,
     Thing,
 )
+from rla_envs.alfworld.splits import has_goal, rooms_of
 from rla_envs.difficulty import Value
 from rla_envs.errors import InvalidTaskError
 
@@ -48,18 +48,14 @@ def goal_choices(split: str, task_type: str, depth: int) -> tuple[GoalChoice, ..
     the 24 test rooms to itself.
     """
     choices = []
-    for room in shipped.rooms(test=split == "valid_unseen"):
-        if room.kind not in shipped.constants().GOALS_VALID[task_type]:
-            continue
-        for choice in _choices_in(room, task_type, depth):
-            if split == "valid_unseen" or (split == "valid_seen") == _held_out(task_type, choice):
-                choices.append(choice)
+    for room in rooms_of(split):
+        if room.kind in shipped.constants().GOALS_VALID[task_type]:
+            choices += [
+                choice
+                for choice in _choices_in(room, task_type, depth)
+                if has_goal(split, task_type, choice.object, choice.receptacle, choice.room)
+            ]
     return tuple(choices)
-
-
-def _held_out(task_type: str, choice: GoalChoice) -> bool:
-    name = f"{task_type}|{choice.object}|{choice.receptacle}|{choice.room}"
-    return hashlib.sha256(name.encode()).digest()[0] < 26  # 26 of 256: a tenth
 
 
 def _choices_in(room: shipped.Room, task_type: str, depth: int) -> list[GoalChoice]:
@@ -76,10 +72,10 @@ def _choices_in(room: shipped.Room, task_type: str, depth: int) -> list[GoalChoi
     able = table.VAL_ACTION_OBJECTS[ability] if ability else set(room.object_types)
     choices = []
     for name in sorted(set(room.object_types) & able):
+        sources = {k for k in kinds if shipped.can_contain(k, name) and fits_depth(k, depth)}
         for target in sorted(targets):
-            sources = [k for k in kinds - {target} if shipped.can_contain(k, name) and fits_depth(k, depth)]
             fits = task_type == LIGHT or shipped.can_contain(target, name)
-            if sources and fits:
+            if fits and sources - {target}:
                 choices.append(GoalChoice(name, target, room.number))
     return choices
 
@@ -97,22 +93,12 @@ def sample_scene(split: str, difficulty: Mapping[str, Value], rng: np.random.Gen
     goal = Goal(task_type, choice.object, choice.receptacle, int(rng.integers(wordings)))
     builder = _Builder(goal, shipped.room(choice.room), depth, rng)
     builder.place_targets()
+    builder.reserve_places(int(difficulty["distractors"]), int(difficulty["receptacles"]))
     builder.add_receptacles(int(difficulty["receptacles"]))
     builder.place_distractors(int(difficulty["distractors"]))
     builder.fill_objects(int(difficulty["objects"]))
     builder.close_containers(float(difficulty["closed_containers"]))
-    scene = builder.scene(split, place_named=not difficulty["place_unnamed"])
-    if difficulty["distractors"] and _shortened(scene):
-        raise InvalidTaskError("a distractor makes the shortest plan shorter")
-    return scene
-
-
-def _shortened(scene: Scene) -> bool:
-    """Return whether the shortest plan uses that there are more objects of the goal's type than it needs."""
-    extra = set(scene.targets()[scene.goal.count :])
-    without = replace(scene, objects=tuple(o for o in scene.objects if o not in extra))
-    plans = Planner(scene).plan(), Planner(without).plan()
-    return plans[0] is not None and plans[1] is not None and len(plans[0]) < len(plans[1])
+    return builder.scene(split, place_named=not difficulty["place_unnamed"])
 
 
 def _choose_goal(
@@ -156,23 +142,40 @@ class _Builder:
         if self.goal.device:
             self._need({self.goal.device})
         for _ in range(self.goal.count):
-            kinds = {
-                k
-                for k in self._kinds()
-                if k != self.goal.receptacle
-                and shipped.can_contain(k, self.goal.object)
-                and fits_depth(k, self.depth)
-            }
-            place = self._need(kinds)
+            place = self._need(self._source_kinds())
             self._add_object(self.goal.object, place)
             self._hide_in(place)
         # Targets first: readers of the scene take the first ones of the goal's type for the goal's own.
         self.objects.sort(key=lambda o: o.type != self.goal.object)
 
+    def reserve_places(self, distractors: int, receptacles: int) -> None:
+        """See to it that distractors fit where two targets are in two closed containers.
+
+        Two of the goal's type in one container save an opening, so each
+        distractor needs a container of its own. If there are too few, both
+        targets go into one, and distractors may go anywhere.
+        """
+        if not distractors or self.depth < 2 or len(self.hosts) < 2:
+            return
+        kinds = self._source_kinds()
+        rest = [
+            i for i in self.room.receptacles if shipped.receptacle_type(i) in kinds and i not in self.hosts
+        ]
+        if len(rest) >= distractors and len(self.places) + distractors <= receptacles:
+            self.rng.shuffle(rest)
+            self.places += [Receptacle(i, shipped.receptacle_type(i), False) for i in rest[:distractors]]
+            return
+        first, second = self.objects[:2]
+        self.objects[1] = replace(second, inside=first.inside)
+        self.hosts = {first.inside}
+        self.places = [replace(r, closed=False) if r.id == second.inside else r for r in self.places]
+
     def add_receptacles(self, count: int) -> None:
         """Add places of the room, then more of their kinds, until there are exactly ``count``."""
         if len(self.places) > count:
-            raise InvalidTaskError(f"the goal alone needs {len(self.places)} receptacles, {count} were asked for")
+            raise InvalidTaskError(
+                f"the goal alone needs {len(self.places)} receptacles, {count} were asked for"
+            )
         have = {r.id for r in self.places}
         rest = [i for i in self.room.receptacles if i not in have]
         self.rng.shuffle(rest)
@@ -194,13 +197,29 @@ class _Builder:
             and shipped.can_contain(r.type, self.goal.object)
             and (self.depth == 0 or fits_depth(r.type, self.depth))
         ]
+        shortest = self._plan_length()
         for _ in range(count):
-            place = _pick(self.rng, wrong)
-            self._add_object(self.goal.object, place)
-            if self.depth > 0:
-                self._hide_in(place)
-            else:
-                self.hosts.add(place.id)
+            order = [wrong[int(i)] for i in self.rng.permutation(len(wrong))]
+            if not any(self._distract(place, shortest) for place in order):
+                raise InvalidTaskError("no place for a distractor leaves the shortest plan as long as it is")
+
+    def _distract(self, place: Receptacle, shortest: int) -> bool:
+        """Put a distractor in a place, unless it would make the shortest plan shorter."""
+        before = list(self.objects), self.places, set(self.hosts)
+        self._add_object(self.goal.object, place)
+        self.hosts.add(place.id)
+        if self.depth > 0:
+            self._hide_in(place)
+        if self._plan_length() >= shortest:
+            return True
+        self.objects, self.places, self.hosts = before
+        return False
+
+    def _plan_length(self) -> int:
+        plan = Planner(self.scene("", place_named=False)).plan()
+        if plan is None:
+            raise InvalidTaskError("no plan reaches the goal")
+        return len(plan)
 
     def _hide_in(self, place: Receptacle) -> None:
         self.hosts.add(place.id)
@@ -210,7 +229,9 @@ class _Builder:
     def fill_objects(self, count: int) -> None:
         """Add objects of other types until there are exactly ``count``."""
         if len(self.objects) > count:
-            raise InvalidTaskError(f"the goal alone needs {len(self.objects)} objects, {count} were asked for")
+            raise InvalidTaskError(
+                f"the goal alone needs {len(self.objects)} objects, {count} were asked for"
+            )
         options = {
             name: [r for r in self.places if shipped.can_contain(r.type, name)]
             for name in self.room.object_types
@@ -228,8 +249,15 @@ class _Builder:
         closed = set(others[: round(share * len(others))])
         self.places = [replace(r, closed=True) if r.id in closed else r for r in self.places]
 
-    def _kinds(self) -> set[str]:
-        return {shipped.receptacle_type(i) for i in self.room.receptacles}
+    def _source_kinds(self) -> set[str]:
+        """Return the types of places where a target can be, at the depth asked for."""
+        return {
+            kind
+            for kind in map(shipped.receptacle_type, self.room.receptacles)
+            if kind != self.goal.receptacle
+            and shipped.can_contain(kind, self.goal.object)
+            and fits_depth(kind, self.depth)
+        }
 
     def _need(self, kinds: frozenset[str] | set[str]) -> Receptacle:
         """Add one of the room's places of one of these kinds, or use one that is there if none is left."""
@@ -249,5 +277,3 @@ class _Builder:
             x, y, z = (self.rng.integers(0, 100, 3) / 100).tolist()
             identifier = f"{kind}|+{x:05.2f}|+{y:05.2f}|+{z:05.2f}"
         self.objects.append(Thing(identifier, kind, place.id))
-
-

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import reprlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rla_envs.alfworld import shipped
+from rla_envs.alfworld.splits import SPLITS, has_goal, rooms_of
 from rla_envs.errors import InvalidTaskError
 
 TASK_TYPES = (
@@ -32,9 +35,10 @@ LAMP_SURFACES = frozenset(
 )
 """Where a lamp may stand. Our choice: alfworld's tables list no place for lamps."""
 
-SPLITS = ("train", "valid_seen", "valid_unseen")
 MAX_RECEPTACLES, MAX_OBJECTS = 100, 200
-_ID = re.compile(r"[A-Za-z]{1,40}(\|[+-][0-9]{2,3}\.[0-9]{2}){3}(\|[A-Za-z]{1,40})?")
+_SPOT = r"(\|[+-]?[0-9]{2,3}\.[0-9]{2}){3}"
+_ID = re.compile(rf"[A-Za-z]{{1,40}}{_SPOT}|(Sink|Bathtub){_SPOT}\|(Sink|Bathtub)Basin")
+"""``Mug|-00.33|+00.32|00.00`` and ``Sink|...|SinkBasin``: what alfworld's layouts have, and nothing else."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ class Scene:
     """A room with its contents and a goal.
 
     Attributes:
-        split: One of :data:`SPLITS`.
+        split: One of :data:`~rla_envs.alfworld.splits.SPLITS`.
         room: ALFRED's floor plan number.
         receptacles: Every place in the room.
         objects: Every object and lamp.
@@ -151,40 +155,66 @@ class Scene:
         try:
             scene = _parse(payload)
         except (KeyError, TypeError, ValueError) as error:
-            what = f"field {error} is missing" if isinstance(error, KeyError) else str(error)
-            raise InvalidTaskError(f"AlfWorld payload: {what}") from error
+            raise InvalidTaskError(f"AlfWorld payload: {error}") from error
         _check_contents(scene)
-        _check_goal(scene)
+        check_goal(scene)
         return scene
 
 
 def _parse(payload: Mapping[str, Any]) -> Scene:
-    goal = payload["goal"]
-    receptacles = tuple(
-        Receptacle(_identifier(r["id"]), shipped.receptacle_type(r["id"]), _flag(r["closed"], "closed"))
-        for r in _items(payload["receptacles"], "receptacles", MAX_RECEPTACLES)
-    )
-    objects = tuple(
-        Thing(_identifier(o["id"]), o["id"].split("|")[0], str(o["in"]))
-        for o in _items(payload["objects"], "objects", MAX_OBJECTS)
-    )
-    if payload["split"] not in SPLITS:
-        raise ValueError(f"split: expected one of {', '.join(SPLITS)}, got {payload['split']!r}")
-    if goal["task_type"] not in TASK_TYPES:
-        raise ValueError(f"goal.task_type: expected one of {', '.join(TASK_TYPES)}, got {goal['task_type']!r}")
-    wordings = len(shipped.goal_templates()[goal["task_type"]][1])
-    if type(goal["wording"]) is not int or not 0 <= goal["wording"] < wordings:
-        raise ValueError(f"goal.wording: expected an integer from 0 to {wordings - 1}, got {goal['wording']!r}")
-    if type(payload["room"]) is not int:
-        raise ValueError(f"room: expected a floor plan number, got {payload['room']!r}")
+    _fields(payload, "the payload", ("split", "room", "receptacles", "objects", "goal", "place_named"))
+    receptacles = []
+    for r in _items(payload["receptacles"], "receptacles", MAX_RECEPTACLES):
+        _fields(r, "a receptacle", ("id", "closed"))
+        name = _identifier(r["id"])
+        receptacles.append(Receptacle(name, shipped.receptacle_type(name), _flag(r["closed"], "closed")))
+    objects = []
+    for o in _items(payload["objects"], "objects", MAX_OBJECTS):
+        _fields(o, "an object", ("id", "in"))
+        name = _identifier(o["id"])
+        objects.append(Thing(name, name.split("|")[0], _identifier(o["in"])))
+    room = _integer(payload["room"], "room", 0, 999)
+    split = _choice(payload["split"], "split", SPLITS)
+    if room not in {r.number for r in rooms_of(split)}:
+        raise ValueError(f"room: {room} is not a floor plan of split {split!r}")
     return Scene(
-        split=payload["split"],
-        room=payload["room"],
-        receptacles=receptacles,
-        objects=objects,
-        goal=Goal(goal["task_type"], str(goal["object"]), str(goal["receptacle"]), goal["wording"]),
+        split=split,
+        room=room,
+        receptacles=tuple(receptacles),
+        objects=tuple(objects),
+        goal=_goal(payload["goal"]),
         place_named=_flag(payload["place_named"], "place_named"),
     )
+
+
+def _goal(goal: Any) -> Goal:
+    _fields(goal, "goal", ("task_type", "object", "receptacle", "wording"))
+    task_type = _choice(goal["task_type"], "goal.task_type", TASK_TYPES)
+    wordings = len(shipped.goal_templates()[task_type][1])
+    for name in ("object", "receptacle"):
+        if not isinstance(goal[name], str):
+            raise ValueError(f"goal.{name}: expected a type's name, got {_short(goal[name])}")
+    return Goal(
+        task_type,
+        goal["object"],
+        goal["receptacle"],
+        _integer(goal["wording"], "goal.wording", 0, wordings - 1),
+    )
+
+
+def _short(value: Any) -> str:
+    """Return a value as one short line, however large it is."""
+    return reprlib.repr(value)
+
+
+def _fields(value: Any, what: str, names: tuple[str, ...]) -> None:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{what}: expected an object with {', '.join(names)}, got {_short(value)}")
+    for problem, found in (("is missing", set(names) - set(value)), ("is unknown", set(value) - set(names))):
+        if found:
+            raise ValueError(
+                f"{what}: field {_short(sorted(found)[0])} {problem}; expected {', '.join(names)}"
+            )
 
 
 def _items(value: Any, name: str, limit: int) -> Any:
@@ -193,45 +223,62 @@ def _items(value: Any, name: str, limit: int) -> Any:
     return value
 
 
+def _choice(value: Any, name: str, known: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name}: expected one of {', '.join(known)}, got {_short(value)}")
+    return value
+
+
+def _integer(value: Any, name: str, low: int, high: int) -> int:
+    if type(value) is not int or not low <= value <= high:
+        raise ValueError(f"{name}: expected an integer from {low} to {high}, got {_short(value)}")
+    return value
+
+
 def _identifier(value: Any) -> str:
     if not isinstance(value, str) or not _ID.fullmatch(value):
-        raise ValueError(f"id: expected the form Type|+00.00|-00.00|+00.00, got {value!r}")
+        raise ValueError(f"id: expected the form Type|+00.00|-00.00|+00.00, got {_short(value)}")
     return value
 
 
 def _flag(value: Any, name: str) -> bool:
     if not isinstance(value, bool):
-        raise ValueError(f"{name}: expected true or false, got {value!r}")
+        raise ValueError(f"{name}: expected true or false, got {_short(value)}")
     return value
 
 
 def _check_contents(scene: Scene) -> None:
     table = shipped.constants()
-    ids = [r.id for r in scene.receptacles] + [o.id for o in scene.objects]
-    doubled = next((i for i in ids if ids.count(i) > 1), None)
+    counts = Counter([*(r.id for r in scene.receptacles), *(o.id for o in scene.objects)])
+    doubled = next((i for i, count in counts.items() if count > 1), None)
     if doubled:
         raise InvalidTaskError(f"AlfWorld payload: id {doubled} occurs twice")
     for r in scene.receptacles:
         if r.type not in table.VAL_RECEPTACLE_OBJECTS or r.type in table.MOVABLE_RECEPTACLES_SET:
-            raise InvalidTaskError(f"AlfWorld payload: {r.type} ({r.id}) is not a receptacle type of alfworld")
+            raise InvalidTaskError(f"AlfWorld payload: {r.id} is not of a receptacle type of alfworld")
         if r.closed and not shipped.is_openable(r.type):
             raise InvalidTaskError(f"AlfWorld payload: {r.id} is closed, but a {r.type} cannot be opened")
     places = {r.id: r.type for r in scene.receptacles}
     lamps = table.VAL_ACTION_OBJECTS["Toggleable"]
     for o in scene.objects:
         if o.inside not in places:
-            raise InvalidTaskError(f"AlfWorld payload: {o.id} is in {o.inside!r}, which is not a receptacle here")
+            raise InvalidTaskError(f"AlfWorld payload: {o.id} is in {o.inside}, which is not here")
         kind = places[o.inside]
         allowed = kind in LAMP_SURFACES if o.type in lamps else shipped.can_contain(kind, o.type)
         if not allowed:
             raise InvalidTaskError(f"AlfWorld payload: a {o.type} cannot be in or on a {kind} ({o.id})")
 
 
-def _check_goal(scene: Scene) -> None:
+def check_goal(scene: Scene) -> None:
+    """Refuse a goal that the scene's things and alfworld's tables rule out, or that another split has.
+
+    Raises:
+        InvalidTaskError: With the reason.
+    """
     table, goal = shipped.constants(), scene.goal
     if len(scene.targets()) < goal.count:
         raise InvalidTaskError(
-            f"the goal needs {goal.count} of {goal.object}, the room has {len(scene.targets())}"
+            f"the goal needs {goal.count} of {_short(goal.object)}, the room has {len(scene.targets())}"
         )
     ability = ABILITIES.get(goal.task_type)
     if ability and goal.object not in table.VAL_ACTION_OBJECTS[ability]:
@@ -242,11 +289,15 @@ def _check_goal(scene: Scene) -> None:
     if goal.task_type == LIGHT:
         lamps = {o.type for o in scene.objects} & table.VAL_ACTION_OBJECTS["Toggleable"]
         if goal.receptacle not in lamps:
-            raise InvalidTaskError(f"the goal needs a {goal.receptacle}, the room has none")
+            raise InvalidTaskError(f"the goal needs a {_short(goal.receptacle)}, the room has none")
         if goal.object in table.VAL_ACTION_OBJECTS["Toggleable"]:
             raise InvalidTaskError(f"a {goal.object} cannot be picked up")
     else:
         if goal.receptacle not in types:
-            raise InvalidTaskError(f"the goal needs a {goal.receptacle}, the room has none")
+            raise InvalidTaskError(f"the goal needs a {_short(goal.receptacle)}, the room has none")
         if not shipped.can_contain(goal.receptacle, goal.object):
             raise InvalidTaskError(f"a {goal.object} cannot be put in or on a {goal.receptacle}")
+    if not has_goal(scene.split, goal.task_type, goal.object, goal.receptacle, scene.room):
+        raise InvalidTaskError(
+            f"the goal in this room is not one of split {scene.split!r}; another split has it"
+        )

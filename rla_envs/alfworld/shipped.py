@@ -8,19 +8,26 @@ import json
 from dataclasses import dataclass
 from types import ModuleType
 
-from rla_envs.errors import missing_extra
+from rla_envs.errors import InfrastructureError, missing_extra
 
 
+@functools.cache
 def constants() -> ModuleType:
     """Return ``alfworld.gen.constants`` (compatibility tables, room numbers).
 
     Raises:
         MissingExtraError: If alfworld is not installed.
+        InfrastructureError: If alfworld cannot make its data folder, which it
+            does on import.
     """
     try:
         import alfworld.gen.constants
     except ImportError as error:
         raise missing_extra("RLA/AlfWorld", "alfworld", error) from error
+    except OSError as error:
+        raise InfrastructureError(
+            f"alfworld cannot make its data folder ({error}); set ALFWORLD_DATA to a writable folder"
+        ) from error
     module: ModuleType = alfworld.gen.constants
     return module
 

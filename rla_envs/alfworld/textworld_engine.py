@@ -13,17 +13,20 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import io
 import os
 import random
 import re
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
-from rla_envs.alfworld.game import GameData
+from rla_envs.alfworld import shipped
+from rla_envs.alfworld.game import GOAL_MARK, GameData
 from rla_envs.errors import InfrastructureError, InvalidTaskError, missing_extra
 
 try:
@@ -38,6 +41,8 @@ except ImportError as error:
     raise missing_extra("engine='textworld'", "alfworld", error) from error
 
 _LOCK = threading.RLock()
+_PLAIN = re.compile(r"[\w (),.']*", re.ASCII)
+"""Text that the grammar shows as it is."""
 
 
 class Reply(NamedTuple):
@@ -58,7 +63,8 @@ class TextWorldEngine:
     """One game at a time on TextWorld's PDDL engine.
 
     Each engine holds a private copy of the planner's shared library (about
-    3 MB); load another game into the same engine rather than making a new one.
+    3 MB), which goes back to a pool when the engine is closed or dropped: the
+    library cannot be unloaded without crashing the process at its end.
     """
 
     def __init__(self) -> None:
@@ -67,21 +73,38 @@ class TextWorldEngine:
             self._game = _Game(textworld.EnvInfos(won=True, admissible_commands=True))
             self._env = AlfredDemangler(self._game)
         self._loaded: GameData | None = None
+        self._give_back = weakref.finalize(self, _FREE_LIBRARIES.append, self._game.downward_lib)
+
+    def close(self) -> None:
+        """Give the library back; the engine cannot be used any more."""
+        self._loaded = None
+        self._give_back()
+
+    def has_loaded(self, data: GameData) -> bool:
+        """Return whether this game is loaded, so that starting it costs little."""
+        return self._loaded == data
 
     def start(self, data: GameData) -> Reply:
         """Load a game, unless it is loaded already, and start it.
 
         Raises:
             InvalidTaskError: If the engine cannot load the game.
+            InfrastructureError: If the engine is closed, or out of memory or disk.
         """
+        if not self._give_back.alive:
+            raise InfrastructureError("the TextWorld engine is closed; make another one")
         with _contained():
             if self._loaded != data:
                 self._loaded = None
                 try:
                     self._env.load(data)
-                except (KeyError, AssertionError, SystemExit, ValueError) as error:
-                    # KeyError 'val1': a goal that can be seen to be impossible before any search.
-                    raise InvalidTaskError(f"the TextWorld engine cannot load the game ({error!r})") from error
+                except (MemoryError, OSError) as error:
+                    raise InfrastructureError(f"the TextWorld engine failed: {error!r}") from error
+                except (Exception, SystemExit) as error:
+                    # The engine has no errors of its own for a bad game. KeyError 'val1': a goal that cannot hold.
+                    raise InvalidTaskError(
+                        f"the TextWorld engine cannot load the game ({error!r})"
+                    ) from error
                 self._loaded = data
             return _reply(self._env.reset())
 
@@ -91,22 +114,33 @@ class TextWorldEngine:
         Raises:
             InfrastructureError: If no game is running.
         """
-        if self._loaded is None:
-            raise InfrastructureError("no game is running in the TextWorld engine; start one")
-        with _contained(silent=False):
-            return _reply(self._env.step(command)[0])
+        with _contained():
+            return _reply(self._running()[0].step(command)[0])
 
     def facts(self) -> frozenset[tuple[str, ...]]:
-        """Return the facts that hold now, each as predicate and mangled lower-case ids."""
-        return frozenset((f.name, *(v.name for v in f.arguments)) for f in self._game._pddl_state.facts)
+        """Return the facts that hold now, each as predicate and mangled lower-case ids.
+
+        Raises:
+            InfrastructureError: If no game is running.
+        """
+        facts = self._running()[1]._pddl_state.facts
+        return frozenset((f.name, *(v.name for v in f.arguments)) for f in facts)
 
     def planner_plan(self) -> tuple[str, ...]:
         """Return a shortest plan from now by the engine's own planner, which may take very long.
 
         The planner answers with an empty plan when it finds none.
+
+        Raises:
+            InfrastructureError: If no game is running.
         """
         with _contained():
-            return tuple(self._game.replan())
+            return tuple(self._running()[1].replan())
+
+    def _running(self) -> tuple[Any, _Game]:
+        if self._loaded is None:
+            raise InfrastructureError("no game is running in the TextWorld engine; start one")
+        return self._env, self._game
 
 
 def _reply(state: Any) -> Reply:
@@ -159,18 +193,46 @@ class _Game(PddlEnv):  # type: ignore[misc]
     def replan(self) -> list[str]:
         """Plan from now on; only here is the planner's own translation of the problem needed."""
         state = self._pddl_state
-        _, text = _translate_now(self._game_data["pddl_domain"], self._game_data["pddl_problem"], optimize=True)
+        data = self._game_data
+        _, text = _translate_now(data["pddl_domain"], data["pddl_problem"], optimize=True)
         state.downward_lib.load_sas_replan(text.encode())
-        return list(state.replan(self._entity_infos))
+        with _silenced():
+            return list(state.replan(self._entity_infos))
 
+
+_FREE_LIBRARIES: list[Any] = []
 
 # The engine as it is shipped; the functions below stand in for these while one of our engines works.
+_load_library = fast_downward.load_lib
 _parse_text = textgen._parse_and_convert
 _parse_logic = pddl_logic._parse_and_convert
 _translate_now = fast_downward.pddl2sas
 
 
-@functools.cache
+def _library() -> Any:
+    """Return a planner's library that no other engine uses."""
+    return _FREE_LIBRARIES.pop() if _FREE_LIBRARIES else _QuietLibrary(_load_library())
+
+
+class _QuietLibrary:
+    """The planner's library, silent while it reads a game: the rest never prints."""
+
+    def __init__(self, library: Any) -> None:
+        self._library = library
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._library, name)
+
+    def load_sas(self, text: bytes) -> None:
+        with _silenced():
+            self._library.load_sas(text)
+
+    def load_sas_replan(self, text: bytes) -> None:
+        with _silenced():
+            self._library.load_sas_replan(text)
+
+
+@functools.lru_cache(maxsize=1024)
 def _parsed_text(text: str, rule_name: str) -> Any:
     return _parse_text(text, rule_name=rule_name)
 
@@ -179,9 +241,27 @@ def _cached_text(text: str, rule_name: str, **_options: Any) -> Any:
     return copy.deepcopy(_parsed_text(text, rule_name))  # derivation writes into the parsed symbols
 
 
-@functools.lru_cache(maxsize=256)
-def _cached_logic(grammar: str, rule_name: str) -> Any:
+@functools.lru_cache(maxsize=16)
+def _parsed_logic(grammar: str, rule_name: str) -> Any:
     return _parse_logic(grammar, rule_name=rule_name)
+
+
+def _cached_logic(grammar: str, rule_name: str) -> Any:
+    """Parse a game's grammar; a game differs in its goal text alone, which goes into a grammar parsed before.
+
+    The goal text is never parsed then, so nothing in it can be taken for an expression to evaluate.
+    """
+    before, after = shipped.grammar().split(GOAL_MARK)
+    goal = grammar.removeprefix(before).removesuffix(after)
+    if before + goal + after != grammar or not _PLAIN.fullmatch(goal):
+        return _parsed_logic(grammar, rule_name)
+    actions, parsed = _parsed_logic(shipped.grammar(), rule_name)
+    rules = textgen.ContextSensitiveGrammar()
+    rules.update(parsed)
+    (task,) = parsed._rules["task"]
+    text = "".join(str(symbol) for symbol in task.rhs).replace(GOAL_MARK, goal)
+    rules._rules["task"] = [textgen.ProductionRule("task", [textgen.TerminalSymbol(text)])]
+    return actions, rules
 
 
 @functools.lru_cache(maxsize=256)
@@ -199,30 +279,61 @@ def _shallow_context(context: dict[str, Any]) -> dict[str, Any]:
     return {**context, "variables": dict(context["variables"]), "mapping": dict(context["mapping"])}
 
 
+class _OtherThreads(io.TextIOBase):
+    """A stream that passes on everything except what the thread at work with the engine writes."""
+
+    stream: TextIO
+    thread: int
+
+    def write(self, text: str) -> int:
+        return len(text) if threading.get_ident() == self.thread else self.stream.write(text)
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+    def fileno(self) -> int:
+        return self.stream.fileno()
+
+    def isatty(self) -> bool:
+        return self.stream.isatty()
+
+
+# One for all time: CPython's print does not keep the stream it writes to alive when another thread replaces it.
+_OTHER_THREADS = _OtherThreads()
+
+
+class _Muted(list[str]):
+    """Stands in for the translator's capture of ``sys.stdout``, which takes what other threads print, too."""
+
+    def __enter__(self) -> None:
+        _OTHER_THREADS.stream, _OTHER_THREADS.thread = sys.stdout, threading.get_ident()
+        sys.stdout = _OTHER_THREADS
+
+    def __exit__(self, *_error: object) -> None:
+        sys.stdout = _OTHER_THREADS.stream
+
+
 _STAND_INS: tuple[tuple[Any, str, Any], ...] = (
     (textgen, "_parse_and_convert", _cached_text),
     (textgen, "copy_context", _shallow_context),
     (textgen, "Rule", _CachedRule),
     (pddl_logic, "_parse_and_convert", _cached_logic),
     (fast_downward, "pddl2sas", _cached_translation),
+    (fast_downward, "load_lib", _library),
+    (fast_downward.interface, "CapturingStdout", _Muted),
 )
 
 
 @contextlib.contextmanager
-def _contained(silent: bool = True) -> Iterator[None]:
-    """Run the engine with the stand-ins, and undo what it does to the process.
-
-    Args:
-        silent: Also silence the C++ part, which prints while it loads.
-    """
+def _contained() -> Iterator[None]:
+    """Run the engine with the stand-ins, and undo what it does to the process."""
     with _LOCK:
         argv, python_state, numpy_state = sys.argv, random.getstate(), np.random.get_state()
         originals = [(module, name, getattr(module, name)) for module, name, _ in _STAND_INS]
         for module, name, stand_in in _STAND_INS:
             setattr(module, name, stand_in)
         try:
-            with _silenced() if silent else contextlib.nullcontext():
-                yield
+            yield
         finally:
             for module, name, original in originals:
                 setattr(module, name, original)

@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium.vector.utils import iterate
 
 from rla_envs.conformance.subject import (
-    Failure,
+    FaultError,
     Subject,
     adaptive,
     choose_action,
@@ -35,7 +35,9 @@ def equal_seeds(subject: Subject) -> None:
     for seed in _SEEDS:
         with subject.env() as first, subject.env() as second:
             played = rollout(first, seed, subject.steps)
-            require_equal(played, rollout(second, seed, subject.steps), f"episodes of seed {seed} in two instances")
+            require_equal(
+                played, rollout(second, seed, subject.steps), f"episodes of seed {seed} in two instances"
+            )
             again = rollout(first, seed, subject.steps, one_episode=True)
             require_equal(played[: len(again)], again, f"episodes of seed {seed} in one instance, reset")
 
@@ -48,7 +50,7 @@ def task_round_trip(subject: Subject) -> None:
             task = adaptive(env).task
         copy = Task.from_json(task.to_json())
         if copy != task or copy.to_json() != task.to_json() or copy.content_hash != task.content_hash:
-            raise Failure(f"task {task.id} is not the same after a JSON round trip")
+            raise FaultError(f"task {task.id} is not the same after a JSON round trip")
         with subject.env() as env:
             original = rollout(env, seed, subject.steps, {"task": task}, one_episode=True)
         with subject.env() as env:
@@ -67,7 +69,7 @@ def hash_stability(subject: Subject) -> None:
     count = min(subject.tasks, 10)
     with subject.env() as env:
         if env.spec is None:
-            raise Failure("the environment has no spec; make it through gymnasium.make")
+            raise FaultError("the environment has no spec; make it through gymnasium.make")
         request = json.dumps({"spec": env.spec.to_json(), "count": count, "seed": 0})
         tasks = sample_tasks(adaptive(env), count, seed=0)
     here = [[task.to_json(), task.content_hash, hash(task)] for task in tasks]
@@ -88,7 +90,7 @@ def _run_child(request: str, hash_seed: str) -> Any:
     )
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["nothing printed"])[-1]
-        raise Failure(f"sampling tasks in another process failed: {last}")
+        raise FaultError(f"sampling tasks in another process failed: {last}")
     return json.loads(done.stdout)
 
 
@@ -100,7 +102,7 @@ def global_randomness(subject: Subject) -> None:
             rollout(env, 0, subject.steps)
         for name, state in _global_states().items():
             if name in before and state != before[name]:
-                raise Failure(f"the global generator of {name} was used; draw from self.np_random only")
+                raise FaultError(f"the global generator of {name} was used; draw from self.np_random only")
 
 
 @contextmanager
@@ -141,7 +143,9 @@ def vector_modes(subject: Subject) -> None:
             alone = rollout(env, seed + member, subject.steps, one_episode=True)
         observations = [frame[0] for frame in alone]
         require_equal(
-            observations, seen[member][: len(observations)], f"observations alone and as vector member {member}"
+            observations,
+            seen[member][: len(observations)],
+            f"observations alone and as vector member {member}",
         )
 
 

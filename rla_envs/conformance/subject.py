@@ -30,7 +30,7 @@ class ConformanceError(RLAError, AssertionError):
         self.check = check
 
 
-class Failure(Exception):
+class FaultError(Exception):
     """Raised inside a check with what was wrong; the suite adds whose check it was."""
 
 
@@ -64,7 +64,7 @@ def adaptive(env: gym.Env[Any, Any]) -> AdaptiveEnv[Any, Any]:
     """Return the adaptive environment under all wrappers."""
     base = env.unwrapped
     if not isinstance(base, AdaptiveEnv):
-        raise Failure(f"expected a subclass of rla_envs.AdaptiveEnv, got {type(base).__name__}")
+        raise FaultError(f"expected a subclass of rla_envs.AdaptiveEnv, got {type(base).__name__}")
     return base
 
 
@@ -80,7 +80,11 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, Mapping):
-        return {"dict": sorted(([str(key), _plain(item)] for key, item in value.items()), key=lambda pair: pair[0])}
+        return {
+            "dict": sorted(
+                ([str(key), _plain(item)] for key, item in value.items()), key=lambda pair: pair[0]
+            )
+        }
     if isinstance(value, list | tuple):
         return [type(value).__name__, *map(_plain, value)]
     if isinstance(value, np.ndarray | np.generic):
@@ -147,9 +151,11 @@ def require_equal(first: Sequence[Any], second: Sequence[Any], what: str) -> Non
         if a != b:
             at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
             start = max(0, at - 40)
-            raise Failure(f"{what} differ at call {index}: {a[start : at + 40]!r} versus {b[start : at + 40]!r}")
+            raise FaultError(
+                f"{what} differ at call {index}: {a[start : at + 40]!r} versus {b[start : at + 40]!r}"
+            )
     if len(first) != len(second):
-        raise Failure(f"{what} differ in length: {len(first)} versus {len(second)} calls")
+        raise FaultError(f"{what} differ in length: {len(first)} versus {len(second)} calls")
 
 
 def sample_tasks(base: AdaptiveEnv[Any, Any], count: int, seed: int) -> list[Task]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from rla_envs.conformance import behaviour, replay, tasks
-from rla_envs.conformance.subject import ConformanceError, Failure, Subject
+from rla_envs.conformance.subject import ConformanceError, FaultError, Subject
 from rla_envs.errors import InfrastructureError, InputError, MissingExtraError, unknown_name
 
 _CHECKS: dict[str, Callable[[Subject], None]] = {
@@ -62,7 +62,7 @@ def check_adaptive_env(
     for name in names:
         try:
             _CHECKS[name](subject)
-        except Failure as failure:
+        except FaultError as failure:
             raise ConformanceError(env_id, name, str(failure)) from failure
         except (InfrastructureError, MissingExtraError):
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rla_envs.adaptive import AdaptiveEnv
-from rla_envs.conformance.subject import Failure, Subject, adaptive, sample_tasks
+from rla_envs.conformance.subject import FaultError, Subject, adaptive, sample_tasks
 from rla_envs.difficulty import DifficultyParameter, Value
 from rla_envs.errors import InvalidTaskError
 from rla_envs.task import Task
@@ -23,7 +23,7 @@ def solvable_tasks(subject: Subject) -> None:
         anywhere = _sample_anywhere(base, subject.tasks // 2)
         for task in [*default, *anywhere]:
             if any(p.name not in task.difficulty for p in base.difficulty_parameters):
-                raise Failure(f"task {task.id} does not record every difficulty parameter")
+                raise FaultError(f"task {task.id} does not record every difficulty parameter")
             _require_witness(base, task)
 
 
@@ -37,16 +37,16 @@ def _sample_anywhere(base: AdaptiveEnv, count: int) -> list[Task]:  # type: igno
         except InvalidTaskError as error:
             refused = error
     if count and not tasks:
-        raise Failure(f"none of {count} difficulties drawn from difficulty_space has a task; {refused}")
+        raise FaultError(f"none of {count} difficulties drawn from difficulty_space has a task; {refused}")
     return tasks
 
 
 def _require_witness(base: AdaptiveEnv, task: Task) -> None:  # type: ignore[type-arg]
     check = base.check_task(task)
     if not check.valid:
-        raise Failure(f"sampled task {task.id} is not valid: {check.reason}")
+        raise FaultError(f"sampled task {task.id} is not valid: {check.reason}")
     if check.optimal_length is not None and check.optimal_length > len(check.witness):
-        raise Failure(
+        raise FaultError(
             f"the witness of task {task.id} has {len(check.witness)} steps, "
             f"its optimal length is said to be {check.optimal_length}"
         )
@@ -54,9 +54,9 @@ def _require_witness(base: AdaptiveEnv, task: Task) -> None:  # type: ignore[typ
     for number, action in enumerate(check.witness, 1):
         _, _, terminated, truncated, info = base.step(action)
         if (terminated or truncated) and number < len(check.witness):
-            raise Failure(f"task {task.id} ends at step {number} of its witness {check.witness}")
+            raise FaultError(f"task {task.id} ends at step {number} of its witness {check.witness}")
     if not info["rla"]["success"]:
-        raise Failure(f"the witness {check.witness} does not win task {task.id}")
+        raise FaultError(f"the witness {check.witness} does not win task {task.id}")
 
 
 def difficulty_direction(subject: Subject) -> None:
@@ -74,17 +74,19 @@ def difficulty_direction(subject: Subject) -> None:
             values = [parameter.low, middle if parameter.continuous else int(middle), parameter.high]
             low, mid, high = (_statistics(base, parameter, value, subject.tasks) for value in values)
             sign = parameter.direction
-            measured = ", ".join(f"{v}: {s.mean():.4g}" for v, s in zip(values, (low, mid, high), strict=True))
+            measured = ", ".join(
+                f"{v}: {s.mean():.4g}" for v, s in zip(values, (low, mid, high), strict=True)
+            )
             if not (gain := (high - low) * sign).mean() > 2 * _standard_error(gain):
                 word = "rise" if sign > 0 else "fall"
-                raise Failure(
-                    f"the statistic of difficulty parameter {parameter.name!r} does not {word} with it ({measured})"
+                raise FaultError(
+                    f"the statistic of parameter {parameter.name!r} does not {word} with it ({measured})"
                 )
             for first, second in ((low, mid), (mid, high)):
                 step = (second - first) * sign
                 if step.mean() < -2 * _standard_error(step):
-                    raise Failure(
-                        f"the statistic of difficulty parameter {parameter.name!r} is not monotone ({measured})"
+                    raise FaultError(
+                        f"the statistic of parameter {parameter.name!r} is not monotone ({measured})"
                     )
 
 
@@ -98,7 +100,7 @@ def _statistics(
     for seed in range(count):
         task = base.sample_task({parameter.name: value}, np.random.default_rng([4, seed]))
         if task.difficulty.get(parameter.name) != value:
-            raise Failure(
+            raise FaultError(
                 f"a task sampled at {parameter.name}={value} has "
                 f"{parameter.name}={task.difficulty.get(parameter.name)}"
             )

@@ -1,0 +1,1 @@
+"""Benchmark suites, studies and their reports."""

@@ -1,0 +1,22 @@
+"""Every environment of the registry conforms, plain and adaptive."""
+
+import pytest
+
+import rla_envs
+from rla_envs.conformance import check_adaptive_env, check_names
+
+pytest.importorskip("alfworld", reason="needs the 'alfworld' extra")
+
+# These look at the environment under all wrappers; the plain id has it checked.
+UNWRAPPED = ("solvable_tasks", "difficulty_direction")
+CASES = [
+    (env_id, check)
+    for env_id in rla_envs.env_ids()
+    for check in check_names()
+    if not ("-Adaptive-" in env_id and check in UNWRAPPED)
+]
+
+
+@pytest.mark.parametrize(("env_id", "check"), CASES)
+def test_the_environment_conforms(env_id, check):
+    check_adaptive_env(env_id, tasks=5, steps=20, checks=[check])
