@@ -1,0 +1,1 @@
+"""Language-model agents: policy, reward model, and the loop that trains them together."""
