@@ -1,0 +1,69 @@
+"""`rla envs`: the registered environments and what makes each of them hard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import gymnasium as gym
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+import rla_envs
+from rla_agents.command_line import parse
+from rla_agents.environments import difficulty_parameters, find_env
+from rla_envs.difficulty import DifficultyParameter
+from rla_envs.errors import RLAError
+
+
+@dataclass(frozen=True)
+class EnvsArguments:
+    """List environments with their difficulty parameters."""
+
+    env: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ENV ...]")] = ()
+    """Ids to list; all of them if none is given."""
+
+
+def print_envs(words: Sequence[str]) -> None:
+    """Print the environments that a command line names, or all.
+
+    Raises:
+        UnknownNameError: On an id that is not registered.
+    """
+    known = rla_envs.env_ids()
+    chosen = [find_env(env_id) for env_id in parse(EnvsArguments, words, prog="rla envs").env or known]
+    console = Console()
+    for base in dict.fromkeys(map(_base, chosen)):
+        _print_env(console, base, [env_id for env_id in gym.registry if _base(env_id) == base])
+
+
+def _base(env_id: str) -> str:
+    return env_id.replace("-Adaptive-", "-")
+
+
+def _print_env(console: Console, base: str, ids: Sequence[str]) -> None:
+    console.print(f"[bold]{'  '.join(ids)}[/bold]", highlight=False)
+    try:
+        parameters = difficulty_parameters(base)
+    except (RLAError, ImportError) as error:
+        console.print(f"  {error}\n", markup=False, highlight=False)
+        return
+    table = Table("parameter", "range", "default", "harder", "meaning", box=None, padding=(0, 2, 0, 2))
+    for parameter in parameters:
+        default = "drawn" if parameter.default is None else _value(parameter, parameter.default)
+        harder = "larger" if parameter.direction > 0 else "smaller"
+        table.add_row(parameter.name, _range(parameter), default, harder, parameter.meaning)
+    console.print(table)
+    console.print()
+
+
+def _range(parameter: DifficultyParameter) -> str:
+    if parameter.names:
+        return ", ".join(parameter.names)
+    return f"{parameter.low:g} to {parameter.high:g}"
+
+
+def _value(parameter: DifficultyParameter, value: float) -> str:
+    return parameter.names[int(value - parameter.low)] if parameter.names else f"{value:g}"

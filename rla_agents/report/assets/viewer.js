@@ -1,0 +1,139 @@
+// The trajectory viewer. Everything a model or an environment said is set as text, never as HTML.
+"use strict";
+(() => {
+  const episodes = JSON.parse(document.getElementById("episodes").textContent);
+  const byId = (id) => document.getElementById(id);
+  const list = byId("list"), detail = byId("episode"), count = byId("count");
+  const phases = { train: "training", eval_before: "evaluation before", eval_after: "evaluation after" };
+  const outcomes = { won: "solved", lost: "not solved", broken: "machinery failed" };
+  let shown = [], selected = -1;
+
+  const make = (tag, className, text) => {
+    const element = document.createElement(tag);
+    if (className) element.className = className;
+    if (text !== undefined && text !== null) element.textContent = text;
+    return element;
+  };
+  const signed = (value) => (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toFixed(2);
+  const where = (episode) =>
+    episode.phase === "train" ? "iteration " + episode.iteration : phases[episode.phase] || episode.phase;
+
+  const fill = (select, values, label) => {
+    for (const value of [...new Set(values)].filter(Boolean).sort()) {
+      const option = make("option", "", label(value));
+      option.value = value;
+      select.append(option);
+    }
+  };
+  fill(byId("phase"), episodes.map((episode) => episode.phase), (phase) => phases[phase] || phase);
+  fill(byId("type"), episodes.map((episode) => episode.type), (type) => type);
+  byId("type").parentElement.hidden = byId("type").options.length === 1;
+  const texts = episodes.map((episode) =>
+    [episode.goal, episode.task, episode.prompt, ...episode.steps.flatMap((step) => [step.action, step.next])]
+      .join("\n").toLowerCase());
+
+  const filter = () => {
+    const [phase, outcome, type] = ["phase", "outcome", "type"].map((id) => byId(id).value);
+    const wanted = byId("search").value.trim().toLowerCase();
+    shown = episodes.map((_, index) => index).filter((index) => {
+      const episode = episodes[index];
+      return (!phase || episode.phase === phase) && (!outcome || episode.outcome === outcome) &&
+        (!type || episode.type === type) && (!wanted || texts[index].includes(wanted));
+    });
+    count.textContent = shown.length + " of " + episodes.length;
+    list.replaceChildren(...shown.map((index, place) => {
+      const episode = episodes[index];
+      const item = make("li", episode.outcome, episode.goal || episode.task);
+      item.id = "episode-" + index;
+      item.setAttribute("role", "option");
+      item.append(make("small", "",
+        outcomes[episode.outcome] + ", " + episode.steps.length + " steps · " + where(episode)));
+      item.addEventListener("click", () => open(place));
+      return item;
+    }));
+    open(shown.length ? 0 : -1);
+  };
+
+  const open = (place) => {
+    selected = place;
+    for (const item of list.children) item.setAttribute("aria-selected", "false");
+    detail.replaceChildren();
+    list.removeAttribute("aria-activedescendant");
+    if (place < 0) { detail.append(make("p", "empty", "No episode matches.")); return; }
+    const item = list.children[place];
+    item.setAttribute("aria-selected", "true");
+    list.setAttribute("aria-activedescendant", item.id);
+    if (item.offsetTop < list.scrollTop + list.offsetTop) list.scrollTop = item.offsetTop - list.offsetTop;
+    const below = item.offsetTop - list.offsetTop + item.offsetHeight - list.clientHeight;
+    if (below > list.scrollTop) list.scrollTop = below;
+    show(episodes[shown[place]]);
+    detail.scrollTop = 0;
+  };
+
+  const show = (episode) => {
+    detail.append(make("h3", "", episode.goal || episode.task));
+    const facts = [
+      where(episode), outcomes[episode.outcome] + (episode.outcome === "lost" && episode.stop ? " (" + episode.stop + ")" : ""),
+      episode.steps.length + " steps" + (episode.optimal ? ", optimal " + episode.optimal : ""),
+      episode.tokens ? episode.tokens + " tokens" : "", episode.task, "seed " + episode.seed,
+      episode.retries ? episode.retries + " retries" : "",
+    ];
+    detail.append(make("p", "quiet", facts.filter(Boolean).join(" · ")));
+    const difficulty = Object.entries(episode.difficulty).map(([name, value]) => name + " " + value).join(", ");
+    if (difficulty) detail.append(make("p", "quiet", "Difficulty: " + difficulty));
+    if (episode.error) detail.append(make("p", "warning text", episode.error));
+    detail.append(make("div", "text prompt", episode.prompt));
+    if (!episode.steps.length) { detail.append(make("p", "empty", "No step was taken.")); return; }
+    const table = make("table");
+    const head = table.createTHead().insertRow();
+    for (const [name, className] of [["#", "number"], ["Action", ""], ["What came back", ""], ["Votes", ""],
+      ["Oracle", ""], ["Reward", "number"], ["Advantage", "number"]]) {
+      const cell = make("th", className, name);
+      cell.scope = "col";
+      head.append(cell);
+    }
+    const body = table.createTBody();
+    episode.steps.forEach((step, index) => body.append(row(step, index)));
+    detail.append(table);
+  };
+
+  const chip = (vote) => {
+    const element = make("span", "chip " + (vote > 0 ? "good" : vote < 0 ? "bad" : ""), vote > 0 ? "+" : vote < 0 ? "−" : "?");
+    element.title = vote > 0 ? "good step" : vote < 0 ? "bad step" : "malformed";
+    return element;
+  };
+
+  const row = (step, index) => {
+    const line = make("tr");
+    line.append(make("td", "number", index + 1), make("td", "action text", step.action));
+    const result = make("td", "text result", step.next);
+    if (step.error) result.append(make("div", "mistake", step.error));
+    const votes = make("td", "votes");
+    for (const vote of step.votes) votes.append(chip(vote), " ");
+    const oracle = make("td");
+    if (step.oracle !== null) oracle.append(chip(step.oracle));
+    const advantage = make("td", "number advantage", step.advantage === null ? "–" : signed(step.advantage));
+    if (step.advantage === null) advantage.title = "does not train";
+    else {
+      advantage.classList.add(step.advantage >= 0 ? "plus" : "minus");
+      advantage.style.setProperty("--tint", Math.min(1, Math.abs(step.advantage) / 2).toFixed(2));
+    }
+    line.append(result, votes, oracle, make("td", "number", step.reward === null ? "–" : signed(step.reward)), advantage);
+    return line;
+  };
+
+  const move = (event) => {
+    const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
+    if (!step || !shown.length || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    open(Math.min(shown.length - 1, Math.max(0, selected + step)));
+  };
+  list.addEventListener("keydown", move);
+  // In the episode the arrows scroll; only the letters move on.
+  detail.addEventListener("keydown", (event) => { if (event.key === "j" || event.key === "k") move(event); });
+  for (const id of ["phase", "outcome", "type"]) byId(id).addEventListener("change", filter);
+  byId("search").addEventListener("input", filter);
+  byId("filters").addEventListener("submit", (event) => event.preventDefault());
+  byId("viewer").hidden = false;
+  filter();
+})();
