@@ -1,0 +1,86 @@
+"""Turn judged trajectories into what the learners train on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rla_agents.config import ObjectiveConfig
+from rla_agents.critic import Judgement
+from rla_agents.llm.base import TrainItem
+from rla_agents.objectives import (
+    Advantages,
+    accuracy_in,
+    advantage_estimator,
+    critic_advantages,
+    integrated_rewards,
+)
+from rla_agents.trajectory import Trajectory
+
+
+@dataclass
+class Group:
+    """The rollouts of one task, with the critic's judgements and what follows from them.
+
+    Attributes:
+        trajectories: Healthy rollouts only.
+        judgements: Per rollout, one per vote; empty without a critic.
+        rewards: Per rollout and step, the integrated reward.
+        advantages: Per rollout and step; None where the step does not train.
+    """
+
+    trajectories: list[Trajectory]
+    judgements: list[list[Judgement]]
+    rewards: list[list[float]] = field(default_factory=list)
+    advantages: Advantages = field(default_factory=list)
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the rollouts that succeeded."""
+        return sum(t.success for t in self.trajectories) / len(self.trajectories)
+
+
+def score(group: Group, config: ObjectiveConfig, trains: bool) -> None:
+    """Fill in the group's rewards and advantages.
+
+    Args:
+        group: Rollouts with their votes.
+        config: Weights, estimator and filters.
+        trains: Whether the task may train at all (a rejected edit may not).
+    """
+    group.rewards = [
+        integrated_rewards(t.outcome, t.votes or [()] * len(t.turns), config.step_weight)
+        for t in group.trajectories
+    ]
+    if trains and accuracy_in([t.success for t in group.trajectories], config.policy_accuracy):
+        group.advantages = advantage_estimator(config.estimator)(group.rewards)
+    else:
+        group.advantages = [[None] * len(t.turns) for t in group.trajectories]
+
+
+def policy_items(groups: Sequence[Group]) -> list[TrainItem]:
+    """Return the policy's training data of scored groups."""
+    return [
+        item
+        for group in groups
+        for trajectory, advantages in zip(group.trajectories, group.advantages, strict=True)
+        if (item := trajectory.sequence.train_item(advantages)) is not None
+    ]
+
+
+def critic_items(groups: Sequence[Group], config: ObjectiveConfig) -> list[TrainItem]:
+    """Return the critic's training data: every judgement of groups whose success rate is in range."""
+    items = []
+    for group in groups:
+        if not accuracy_in([t.success for t in group.trajectories], config.critic_accuracy):
+            continue
+        votes = [t.votes for t in group.trajectories]
+        advantages = critic_advantages(group.rewards, votes)
+        for judgements, by_step in zip(group.judgements, advantages, strict=True):
+            for number, judgement in enumerate(judgements):
+                # A judgement that ran out of context has fewer spans than the episode has steps.
+                spans = len(judgement.sequence.spans)
+                item = judgement.sequence.train_item([step[number] for step in by_step[:spans]])
+                if item is not None:
+                    items.append(item)
+    return items
