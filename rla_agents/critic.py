@@ -28,13 +28,13 @@ _SIGN = re.compile(r"(?<![\w./+\-−])([+\-−])\s?1(?!\w|\.\d|\s*/)")
 
 
 def parse_verdict(text: str) -> int:
-    """Return the vote that a critic's answer states: +1, -1, or 0 if it is malformed.
+    r"""Return the vote that a critic's answer states: +1, -1, or 0 if it is malformed.
 
-    The grammar: the verdict is ``+1`` or ``-1`` (a true minus sign counts) with
-    its sign, as a word of its own. It stands on the last line that is not
-    empty, which may also hold ``\\boxed{...}``, words and a full stop; if that
-    line states no verdict, or states both, or negates one (``not +1``), the
-    answer is malformed. So is an answer that was cut off before its verdict.
+    The grammar: a verdict is ``+1`` or ``-1`` with its sign (a true minus sign
+    counts), as a word of its own or in ``\boxed{}``, on the last line that is not
+    empty. If that line states several, those after its last sentence break or
+    "but" count. The answer is malformed if what counts states no verdict,
+    states both, or negates one (``not +1``).
     """
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:

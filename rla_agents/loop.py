@@ -67,18 +67,18 @@ def train(config: TrainConfig, resume: bool = False, quiet: bool = False) -> Non
     if config.threads:
         torch.set_num_threads(config.threads)
     folder = Path(config.run_dir)
-    files = RunFiles(folder)
-    with Display(config, quiet) as display:
-        loop = Loop(config)
+    loop = Loop(config)  # first: settings that do not fit must leave nothing behind
+    try:
+        files = RunFiles(folder)
         store = CheckpointStore(folder / "checkpoints")
-        start = _resume(loop, store, files, display) if resume else 0
-        if start == 0:
-            files.rewind(-2)
-            files.begin(config)
-        try:
+        with Display(config, quiet) as display:
+            start = _resume(loop, store, files, display) if resume else 0
+            if start == 0:
+                files.rewind(-2)
+                files.begin(config)
             _run(loop, store, files, display, start)
-        finally:
-            loop.close()
+    finally:
+        loop.close()
     write_report(folder)
 
 

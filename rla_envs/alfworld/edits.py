@@ -51,9 +51,11 @@ def apply_edit(task: Task, edit: TaskEdit) -> Task:
 
     Raises:
         RefusedEditError: If an operation or a field is unknown, missing or of
-            the wrong type, or names something the scene does not have.
+            the wrong type, or names something the scene does not have, or if
+            nothing changes.
+        InvalidTaskError: If the edited scene is not one that alfworld allows.
     """
-    draft = _Draft(Scene.from_payload(task.payload), float(task.difficulty["step_budget"]))
+    before = draft = _Draft(Scene.from_payload(task.payload), float(task.difficulty["step_budget"]))
     for change in edit.changes:
         if change["op"] not in _OPERATIONS:
             raise RefusedEditError(str(unknown_name("edit operation", change["op"][:80], _OPERATIONS)))
@@ -62,6 +64,9 @@ def apply_edit(task: Task, edit: TaskEdit) -> Task:
         if unknown is not None:
             raise RefusedEditError(str(unknown_name(f"field of {change['op']}:", unknown[:80], fields)))
         draft = operation(draft, change)
+    if draft == before:
+        # Told here, because measuring alone may change the difficulty: it was drawn, and rounds.
+        raise RefusedEditError("the edit changes nothing")
     # Written and read once more: the edited payload gets every check that a payload from outside gets.
     scene = Scene.from_payload(draft.scene.payload())
     return task.child(scene.payload(), measured_difficulty(scene, draft.step_budget))

@@ -89,7 +89,10 @@ def _container_changes(scene: Scene, harder: bool) -> Iterator[dict[str, Any]]:
 def _distractor_changes(scene: Scene, harder: bool) -> Iterator[dict[str, Any]]:
     names, own = _names(scene), scene.targets()[: scene.goal.count]
     if harder:
-        for place in sorted({o.inside for o in own}):
+        places = sorted({o.inside for o in own})
+        if len(places) > 1 and _depth(scene) == 2:
+            return  # a third object in one of two closed containers would save opening the other
+        for place in places:
             yield {"op": "add_object", "type": scene.goal.object, "in": names[place]}
     else:
         for extra in scene.targets()[scene.goal.count :]:

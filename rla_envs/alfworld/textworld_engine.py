@@ -101,7 +101,7 @@ class TextWorldEngine:
                 except (MemoryError, OSError) as error:
                     raise InfrastructureError(f"the TextWorld engine failed: {error!r}") from error
                 except (Exception, SystemExit) as error:
-                    # The engine has no errors of its own for a bad game. KeyError 'val1': a goal that cannot hold.
+                    # Any kind of error means a bad game; KeyError 'val1' means a goal that cannot hold.
                     raise InvalidTaskError(
                         f"the TextWorld engine cannot load the game ({error!r})"
                     ) from error
@@ -298,7 +298,7 @@ class _OtherThreads(io.TextIOBase):
         return self.stream.isatty()
 
 
-# One for all time: CPython's print does not keep the stream it writes to alive when another thread replaces it.
+# One for all time: CPython's print does not keep its stream alive when another thread replaces it.
 _OTHER_THREADS = _OtherThreads()
 
 

@@ -28,7 +28,8 @@ FORGETFUL = (  # shows only the newest message
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 COUNTING = (
-    "{% for m in messages %}<|im_start|>{{ loop.index }} {{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n"
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n"
+    "{% if m['role'] == 'user' %}{{ loop.index }}: {% endif %}{{ m['content'] }}<|im_end|>\n"
     "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from rla_agents.llm import Generated, Sampling, Span, TokenSequence, TrainItem
-from rla_agents.llm.constrained import CandidateWalk, ChoiceTable
+from rla_agents.llm.constrained import CandidateWalk, ChoiceTable, _invert
 from rla_envs.errors import InputError
 
 
@@ -267,10 +267,10 @@ def test_forced_tokens_are_certain_and_no_decisions(make_model):
 
 def test_a_command_is_never_cut_by_the_token_limit(make_model):
     model = make_model()
-    candidate = [*range(20, 30), model.chat.end_id]
-    (action,) = model.open([[5]]).generate([0], Sampling(max_tokens=1), rng(), [[candidate]])
+    candidates = [[20, 21, 22, last, 25, model.chat.end_id] for last in (23, 24)]
+    (action,) = model.open([[5]]).generate([0], Sampling(max_tokens=1), rng(), [candidates])
     assert action.finished
-    assert list(action.ids) == candidate
+    assert list(action.ids) == candidates[action.choice]
 
 
 def test_a_command_longer_than_the_room_is_refused_before_anything_is_appended(make_model):
@@ -328,6 +328,14 @@ def test_top_k_and_top_p_keep_what_they_should_and_report_what_they_drew_from(sa
     for token, probability in enumerate(kept):
         spread = math.sqrt(probability * (1 - probability) / len(tokens))
         assert abs(tokens.count(token) / len(tokens) - probability) <= 4 * spread
+
+
+def test_what_has_no_probability_is_not_drawn_at_either_end_of_the_range():
+    table = torch.tensor([[0.0, 0.5, 0.0, 0.5, 0.0]], dtype=torch.float64).log()
+    assert _invert(table, torch.zeros(1, dtype=torch.float64)).item() == 1
+    assert _invert(table, torch.full((1,), 0.4999, dtype=torch.float64)).item() == 1
+    assert _invert(table, torch.full((1,), 0.5001, dtype=torch.float64)).item() == 3
+    assert _invert(table, torch.ones(1, dtype=torch.float64)).item() == 3
 
 
 def test_free_and_constrained_rows_in_one_batch_keep_their_places():

@@ -9,7 +9,6 @@ pytest.importorskip("alfworld", reason="needs the 'alfworld' extra")
 
 from rla_envs import Task
 from rla_envs.alfworld.difficulty import PARAMETERS
-from rla_envs.alfworld.env import AlfWorldEnv
 from rla_envs.alfworld.generator import sample_scene
 from rla_envs.alfworld.scene import TASK_TYPES
 from rla_envs.alfworld.splits import SPLITS
@@ -45,10 +44,3 @@ def plays_to_a_win(env, task, plan):
     env.reset(options={"task": task})
     endings = [env.step(command)[2] for command in plan]
     return endings == [False] * (len(plan) - 1) + [True]
-
-
-@pytest.fixture(scope="module")
-def env():
-    environment = AlfWorldEnv()
-    yield environment
-    environment.close()

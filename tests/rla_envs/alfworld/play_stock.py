@@ -5,9 +5,6 @@ Usage: python play_stock.py GAMES.json ANSWERS.json. A command of null starts th
 
 import json
 import sys
-import warnings
-
-warnings.simplefilter("ignore")
 
 import textworld
 from alfworld.agents.environment.alfred_tw_env import AlfredDemangler

@@ -85,21 +85,31 @@ def test_every_answer_is_that_of_the_shipped_engine(engine, task_type, tmp_path)
         ours.append([[r.text, list(r.commands), r.won] for r in replies])
     (tmp_path / "games.json").write_text(json.dumps(games))
     script = Path(__file__).with_name("play_stock.py")
-    command = [sys.executable, str(script), str(tmp_path / "games.json"), str(tmp_path / "answers.json")]
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        str(script),
+        str(tmp_path / "games.json"),
+        str(tmp_path / "answers.json"),
+    ]
     subprocess.run(command, check=True, cwd=tmp_path, stdout=subprocess.DEVNULL)
     assert json.loads((tmp_path / "answers.json").read_text()) == ours
 
 
 def process_state():
     modules = [(m.__name__, name, getattr(m, name)) for m, name, _ in textworld_engine._STAND_INS]
-    numpy_state = tuple(str(part) for part in np.random.get_state())  # noqa: NPY002
+    numpy_state = tuple(str(part) for part in np.random.get_state())
     return sys.argv, list(sys.argv), random.getstate(), numpy_state, modules, sys.stdout, os.fstat(1)[:3]
 
 
 def bad_game():
     """Return a game that fails while it loads, after the engine has begun to work."""
     data = dict(game_data(draw_scene(0, **SMALL)))
-    return {**data, "pddl_problem": data["pddl_problem"].replace("MugType", "NothingType").rsplit("(:goal", 1)[0]}
+    return {
+        **data,
+        "pddl_problem": data["pddl_problem"].replace("MugType", "NothingType").rsplit("(:goal", 1)[0],
+    }
 
 
 def test_nothing_of_the_process_changes_when_a_game_is_played(engine):
@@ -121,10 +131,10 @@ def test_nothing_of_the_process_changes_when_a_game_fails_to_load(engine):
 
 
 def test_nothing_is_printed_below_python(engine, capfd):
-    print("before")
+    sys.stdout.write("before\n")
     engine.start(game_data(draw_scene(2, **SMALL)))
     engine.planner_plan()
-    print("after")
+    sys.stdout.write("after\n")
     assert capfd.readouterr().out == "before\nafter\n"
 
 
@@ -143,7 +153,7 @@ def test_what_another_thread_prints_while_a_game_loads_is_not_lost(capsys):
     worker.start()
     lines = 0
     while not loaded.is_set():
-        print("x" * 40)
+        sys.stdout.write("x" * 40 + "\n")
         lines += 1
     worker.join()
     assert capsys.readouterr().out.count("x" * 40 + "\n") == lines
