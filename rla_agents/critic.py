@@ -24,28 +24,40 @@ INSTRUCTIONS = (
 )
 REASONING = " Reason briefly first; end with the verdict alone on the last line."
 VERDICTS = ("+1", "-1")
-_SIGN = re.compile(r"(?<![\w./+\-−])([+\-−])\s?1(?!\w|\.\d|\s*/)")
+_VOTES = {"+": 1, "-": -1, "−": -1}
+_CLAUSE_BREAK = re.compile(r"[.,;:!?]\s+|\s[-–—]+\s|\b(?:but|so|thus|hence|therefore)\b", re.IGNORECASE)
+_VERDICT = re.compile(r"(?<![\w./+\-−])([+\-−])1(?![\w/]|\.\d)")
+_CLOSING = re.compile(r"[\s.!*_`'\")\]}$]*")
+_DOUBT = re.compile(
+    r"\b(?:not|never|cannot|nor|neither|either|or|versus|vs|than|instead|without|if|unless|maybe|perhaps)\b"
+    r"|n['’]t\b|\bno\s+\W*$",
+    re.IGNORECASE,
+)
 
 
 def parse_verdict(text: str) -> int:
     r"""Return the vote that a critic's answer states: +1, -1, or 0 if it is malformed.
 
-    The grammar: a verdict is ``+1`` or ``-1`` with its sign (a true minus sign
-    counts), as a word of its own or in ``\boxed{}``, on the last line that is not
-    empty. If that line states several, those after its last sentence break or
-    "but" count. The answer is malformed if what counts states no verdict,
-    states both, or negates one (``not +1``).
+    The grammar: the last line that is not empty ends with the verdict, ``+1`` or
+    ``-1`` with its sign (a true minus sign counts), as a word of its own; only
+    closing marks such as a full stop, asterisks or the brace of ``\boxed{}`` may
+    follow. Of that line only the last clause counts, the part behind its last
+    comma, colon, dash, sentence end, "but" or "so". The answer is malformed if
+    that clause does not end with a verdict, states two, has a word that negates
+    it or leaves it open (``not +1``, ``+1 or -1``), or follows a clause that is
+    nothing but the opposite verdict (``+1, -1``).
     """
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not lines:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    *earlier, clause = _CLAUSE_BREAK.split(lines[-1]) if lines else [""]
+    verdicts = list(_VERDICT.finditer(clause))
+    if len(verdicts) != 1:
         return 0
-    line = lines[-1]
-    # "At first +1, but ... -1": only what follows the last sentence break or contrast is the verdict.
-    clause = re.split(r"(?:[.;:!?]\s+|\bbut\b)", line.strip())[-1] if len(_SIGN.findall(line)) > 1 else line
-    signs = {1 if sign == "+" else -1 for sign in _SIGN.findall(clause)}
-    if len(signs) != 1 or re.search(r"\bnot\s+[+\-−]\s?1", clause):
+    before, after = clause[: verdicts[0].start()], clause[verdicts[0].end() :]
+    if _DOUBT.search(before) or not _CLOSING.fullmatch(after):
         return 0
-    return signs.pop()
+    vote = _VOTES[verdicts[0].group(1)]
+    bare = [_VERDICT.fullmatch(part.strip()) for part in earlier]
+    return 0 if any(match and _VOTES[match.group(1)] != vote for match in bare) else vote
 
 
 @dataclass
@@ -103,7 +115,11 @@ class LLMCritic:
         return Verdict(votes, "" if episode.success else summarise(episode, votes))
 
     def judgements(self, episodes: Sequence[Episode]) -> list[list[Judgement]]:
-        """Return ``votes`` judgements of every episode, each with its token sequence."""
+        """Return ``votes`` judgements of every episode, each with its token sequence.
+
+        A judgement that outgrows the model's context ends there: the remaining
+        votes are 0 and have no span.
+        """
         rows = [(e, k) for e, episode in enumerate(episodes) if episode.steps for k in range(self.votes)]
         made = [[Judgement() for _ in range(self.votes)] for _ in episodes]
         if not rows:
@@ -111,24 +127,26 @@ class LLMCritic:
         session = self.model.open([self.opening(episodes[e]) for e, _ in rows])
         for row, (e, k) in enumerate(rows):
             made[e][k].sequence = session.sequence(row)
-        live = list(rows)
+        options = None if self.reason else self.candidates()
+        longest = self.sampling.max_tokens if options is None else max(map(len, options))
         step = 0
-        while live:
-            drawn = session.generate(
-                range(len(live)), self.sampling, self.generator, self._constraints(len(live))
-            )
-            going, kept = [], []
-            for row, (e, k) in enumerate(live):
-                made[e][k].votes.append(self._vote(drawn[row].text, drawn[row].finished))
-                if step + 1 < len(episodes[e].steps):
-                    ids = self.continuation(episodes[e], step + 1, drawn[row].ids[-1])
-                    if session.room(row) >= len(ids) + self.sampling.max_tokens:
-                        session.append(row, ids)
-                        going.append((e, k))
-                        kept.append(row)
+        while True:
+            kept = [row for row in range(len(rows)) if session.room(row) >= longest]
             session.keep(kept)
-            live = going
+            rows = [rows[row] for row in kept]
+            if not rows:
+                break
+            constraints = None if options is None else [options] * len(rows)
+            drawn = session.generate(range(len(rows)), self.sampling, self.generator, constraints)
             step += 1
+            kept = []
+            for row, (e, k) in enumerate(rows):
+                made[e][k].votes.append(parse_verdict(drawn[row].text) if drawn[row].finished else 0)
+                if step < len(episodes[e].steps):
+                    session.append(row, self.continuation(episodes[e], step, drawn[row].ids[-1]))
+                    kept.append(row)
+            session.keep(kept)
+            rows = [rows[row] for row in kept]
         for e, episode in enumerate(episodes):
             for judgement in made[e]:
                 judgement.votes += [0] * (len(episode.steps) - len(judgement.votes))
@@ -152,12 +170,6 @@ class LLMCritic:
         """Return the two verdicts as ids."""
         return [self.model.chat.command(verdict) for verdict in VERDICTS]
 
-    def _constraints(self, rows: int) -> list[list[tuple[int, ...]]] | None:
-        return None if self.reason else [self.candidates()] * rows
-
-    def _vote(self, text: str, finished: bool) -> int:
-        return parse_verdict(text) if finished else 0
-
 
 def _step_text(episode: Episode, step: int) -> str:
     return f"> {episode.steps[step].action}\n{episode.steps[step].next_observation}"
@@ -172,6 +184,12 @@ def summarise(episode: Episode, votes: Sequence[Sequence[int]]) -> str:
     ending = "The step budget ran out." if episode.truncated else "The goal was not reached."
     if not risky:
         return f"{ending} No step was rejected by every vote."
-    actions = ", ".join(f"{i + 1} ({episode.steps[i].action[:60]})" for i in risky[:3])
+    actions = ", ".join(f"{i + 1} ({_short(str(episode.steps[i].action))})" for i in risky[:3])
     more = f" and {len(risky) - 3} more" if len(risky) > 3 else ""
     return f"{ending} Every vote rejects step {actions}{more}."
+
+
+def _short(action: str) -> str:
+    """Return an action in one short line that ends no sentence."""
+    line = re.sub(r"[.!?]+(?=\s|$)", "", " ".join(action.split()))
+    return line if len(line) <= 60 else f"{line[:59]}…"

@@ -47,7 +47,9 @@ class Display:
 
     def phase(self, name: str, total: int | None = None) -> None:
         """Say what is done now, and how many things of it there are."""
-        self._progress.reset(self._phase, total=total, description=name)
+        # A new bar each time: rich takes a total of None for "as it was", not for "unknown".
+        self._progress.remove_task(self._phase)
+        self._phase = self._progress.add_task(name, total=total)
 
     def advance(self, count: int) -> None:
         """Count things of this phase that are done."""

@@ -2,13 +2,17 @@
 
 Slots are numbered; each holds one environment. The results do not depend on the
 number of workers. A worker that dies takes the episodes of its slots with it
-(:class:`~rla_envs.errors.InfrastructureError` for each) and is started again.
+(each is answered by a ``failure``) and is started again. Any other exception in
+a worker is raised here, as it would be without workers.
 """
 
 from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import pickle
+import signal
+import traceback
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
@@ -16,8 +20,12 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import numpy as np
 
+from rla_agents.environments import make_env
 from rla_envs.errors import InfrastructureError, InvalidTaskError, RLAError
 from rla_envs.task import Task
+
+_SAMPLE_RETRIES = 2
+"""How often a task is sampled again after a failure of the machinery."""
 
 
 class Seen(NamedTuple):
@@ -50,14 +58,12 @@ class _Slots:
     """The environments of one process, made when first used."""
 
     def __init__(self, env_id: str, kwargs: Mapping[str, Any]) -> None:
-        import rla_envs  # registers the ids  # noqa: F401
-
         self._env_id, self._kwargs = env_id, kwargs
         self._envs: dict[int, gym.Env[Any, Any]] = {}
         self._sampler: gym.Env[Any, Any] | None = None
 
     def _make(self) -> gym.Env[Any, Any]:
-        return gym.make(self._env_id, **self._kwargs)
+        return make_env(self._env_id, self._kwargs)
 
     def handle(self, request: tuple[str, list[Any]]) -> list[Any]:
         name, arguments = request
@@ -86,6 +92,8 @@ class _Slots:
         return _seen(env, observation, info)
 
     def _step(self, slot: int, action: str) -> Seen:
+        if slot not in self._envs:
+            raise InfrastructureError("the worker process died, and the episodes of its slots with it")
         env = self._envs[slot]
         observation, reward, terminated, truncated, info = env.step(action)
         return _seen(env, observation, info, float(reward), terminated, truncated)
@@ -117,10 +125,29 @@ def _seen(
 
 
 def _serve(connection: Connection, env_id: str, kwargs: Mapping[str, Any]) -> None:
+    # Ctrl-C reaches the whole process group; when workers end is the parent's business.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     slots = _Slots(env_id, kwargs)
-    with contextlib.suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
+    with contextlib.suppress(EOFError, OSError):  # the parent closed the pipe, or is gone
         while True:
-            connection.send(slots.handle(connection.recv()))
+            request = connection.recv()
+            answer: list[Any] | Exception
+            try:
+                answer = slots.handle(request)
+            except Exception as error:
+                answer = _portable(error)
+            connection.send(answer)
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an exception that survives the pipe, with its traceback as a note."""
+    text = "".join(traceback.format_exception(error))
+    error.add_note(f"In a worker process:\n{text}")
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"a worker process failed:\n{text}")
+    return error
 
 
 class _Worker:
@@ -159,6 +186,7 @@ class EnvPool:
         self._env_id, self._kwargs = env_id, dict(kwargs)
         self._local = _Slots(env_id, kwargs) if workers == 0 else None
         self._workers = [_Worker(env_id, kwargs) for _ in range(workers)]
+        self._home: list[int] = []
 
     def sample(
         self, wanted: Sequence[tuple[Mapping[str, Any] | None, Sequence[int]]]
@@ -166,9 +194,16 @@ class EnvPool:
         """Return one random task per (difficulty, seed), made by the workers side by side.
 
         A difficulty that has no valid task is answered by the error that says why.
+
+        Raises:
+            InfrastructureError: If the machinery failed every time.
         """
-        blocks = self._blocks(len(wanted))
-        made = self._run("sample", list(zip(blocks, wanted, strict=True)))
+        placed = list(zip(self._blocks(len(wanted)), wanted, strict=True))
+        made = self._run("sample", placed)
+        for _ in range(_SAMPLE_RETRIES):
+            broken = [index for index, task in enumerate(made) if isinstance(task, Seen)]
+            for index, task in zip(broken, self._run("sample", [placed[i] for i in broken]), strict=True):
+                made[index] = task
         for task in made:
             if isinstance(task, Seen):
                 raise InfrastructureError(f"no task could be made: {task.failure}")
@@ -225,7 +260,8 @@ class EnvPool:
         for index, (worker, _) in enumerate(placed):
             by_worker.setdefault(worker, []).append(index)
         answers: list[Any] = [Seen(failure="the worker process died")] * len(placed)
-        sent = []
+        sent: list[int] = []
+        crash: Exception | None = None
         for worker, indices in by_worker.items():
             try:
                 self._workers[worker].connection.send((name, [placed[i][1] for i in indices]))
@@ -234,12 +270,17 @@ class EnvPool:
                 self._replace(worker)
         for worker in sent:
             try:
-                for index, answer in zip(
-                    by_worker[worker], self._workers[worker].connection.recv(), strict=True
-                ):
-                    answers[index] = answer
+                received = self._workers[worker].connection.recv()
             except (EOFError, OSError):
                 self._replace(worker)
+                continue
+            if isinstance(received, Exception):
+                crash = received
+                continue
+            for index, answer in zip(by_worker[worker], received, strict=True):
+                answers[index] = answer
+        if crash is not None:  # raised only now, when no answer is left in a pipe
+            raise crash
         return answers
 
     def _replace(self, worker: int) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from typing import cast
+from collections.abc import Mapping
+from typing import Any, cast
 
 import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
@@ -33,6 +34,25 @@ def find_env(env_id: str) -> str:
     if name not in gym.registry:
         raise unknown_name("environment", name, rla_envs.env_ids())
     return name
+
+
+def make_env(env_id: str, kwargs: Mapping[str, Any]) -> gym.Env[Any, Any]:
+    """Make an environment.
+
+    Args:
+        env_id: As for :func:`find_env`.
+        kwargs: Its keywords.
+
+    Raises:
+        InputError: If there is none of that name, or it does not take these keywords.
+    """
+    name = find_env(env_id)
+    try:
+        return gym.make(name, **kwargs)
+    except TypeError as error:
+        if "unexpected keyword argument" not in str(error):
+            raise
+        raise InputError(f"environment {name} does not take these settings: {error}") from error
 
 
 def difficulty_parameters(env_id: str) -> tuple[DifficultyParameter, ...]:

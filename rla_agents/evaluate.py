@@ -80,7 +80,7 @@ def evaluate(
 
 
 def summary(trajectories: Sequence[Trajectory], names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return wins and counts, over all and by the first difficulty parameter, without broken episodes.
+    """Return wins and counts, over all and by ``task_type`` where tasks have one, without broken episodes.
 
     Args:
         trajectories: One evaluation.

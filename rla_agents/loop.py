@@ -13,7 +13,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import torch
 
@@ -29,6 +28,7 @@ from rla_agents.config import TrainConfig
 from rla_agents.critic import Judgement, LLMCritic
 from rla_agents.display import Display
 from rla_agents.env_pool import EnvPool
+from rla_agents.environments import make_env
 from rla_agents.evaluate import evaluate, heldout_tasks, summary
 from rla_agents.learner import Learner, UpdateStats
 from rla_agents.llm.base import Sampling
@@ -40,6 +40,7 @@ from rla_agents.rollout import rollout
 from rla_agents.run_files import RunFiles, group_traces, trace
 from rla_agents.trajectory import Trajectory
 from rla_envs.adaptive import AdaptiveEnv
+from rla_envs.difficulty import parse_difficulty
 from rla_envs.errors import InputError, InvalidTaskError
 from rla_envs.task import Task
 from wrappers import FreeParameters
@@ -67,6 +68,8 @@ def train(config: TrainConfig, resume: bool = False, quiet: bool = False) -> Non
     if config.threads:
         torch.set_num_threads(config.threads)
     folder = Path(config.run_dir)
+    if not resume and (folder / "config.toml").exists():
+        raise InputError(f"run_dir: {folder} already holds a run; resume it, or name another folder")
     loop = Loop(config)  # first: settings that do not fit must leave nothing behind
     try:
         files = RunFiles(folder)
@@ -74,7 +77,8 @@ def train(config: TrainConfig, resume: bool = False, quiet: bool = False) -> Non
         with Display(config, quiet) as display:
             start = _resume(loop, store, files, display) if resume else 0
             if start == 0:
-                files.rewind(-2)
+                # The evaluation before training stays if a killed run has finished it.
+                files.rewind(-1 if "before" in files.evaluation() else -2)
                 files.begin(config)
             _run(loop, store, files, display, start)
     finally:
@@ -143,9 +147,9 @@ def _evaluate(loop: Loop, files: RunFiles, display: Display, when: str, iteratio
         "difficulty": dict(config.env.difficulty),
         "seed": config.evaluation.seed,
     }
-    result[when] = {}
+    result[when] = {"iteration": iteration}
     modes = [m for m in ("sampled", "greedy") if getattr(config.evaluation, m)]
-    for mode, played in loop.evaluations(modes, display):
+    for mode, played in loop.evaluations(modes, display).items():
         result[when][mode] = summary(played, loop.task_types)
         stride = max(1, len(played) // _TRACED_EVALUATIONS)
         if mode == modes[0] and when in ("before", "after"):
@@ -165,6 +169,15 @@ class Loop:
         self.config = config
         self.generator = torch.Generator().manual_seed(config.seed)
         self.rng = np.random.default_rng(config.seed)
+        self._env = make_env(config.env.id, self._env_kwargs(config.env.split))
+        source = self._env.unwrapped
+        if not isinstance(source, AdaptiveEnv):
+            raise InputError(f"env.id: expected an adaptive environment, got {config.env.id}; see rla envs")
+        self._check_evaluation(source)
+        parameters = {p.name: p for p in source.difficulty_parameters}
+        self.task_types = parameters["task_type"].names if "task_type" in parameters else ()
+        self.curriculum = make_curriculum(config.curriculum.name, **config.curriculum.arguments)
+        self.curriculum.bind(FreeParameters(source))
         model = load_model(config.policy.model, config.policy.device)
         sampling = Sampling(config.policy.temperature, max_tokens=config.policy.max_tokens)
         self.policy = Policy(
@@ -175,14 +188,6 @@ class Loop:
         if config.critic.votes:
             self.critic = self._load_critic()
             self.critic_learner = Learner(self.critic.model, config.critic_learner)
-        self._env = gym.make(config.env.id, **self._env_kwargs(config.env.split))
-        source = self._env.unwrapped
-        if not isinstance(source, AdaptiveEnv):
-            raise InputError(f"env.id: expected an adaptive environment, got {config.env.id}; see rla envs")
-        parameters = {p.name: p for p in source.difficulty_parameters}
-        self.task_types = parameters["task_type"].names if "task_type" in parameters else ()
-        self.curriculum = make_curriculum(config.curriculum.name, **config.curriculum.arguments)
-        self.curriculum.bind(FreeParameters(source))
         self.pool = EnvPool(config.env.id, self._env_kwargs(config.env.split), config.env.workers)
         self.env_steps = self.tokens = 0
 
@@ -191,6 +196,15 @@ class Loop:
         model = load_model(config.model or critic_name(self.config.policy.model), self.config.policy.device)
         sampling = Sampling(config.temperature, max_tokens=config.max_tokens)
         return LLMCritic(model, sampling, self.generator, config.votes, config.reason, not model.plain)
+
+    def _check_evaluation(self, source: AdaptiveEnv[Any, Any]) -> None:
+        """Refuse now what would only fail at the first evaluation."""
+        if not self.config.evaluation.games:
+            return
+        make_env(self.config.env.id, self._env_kwargs(self.config.evaluation.split)).close()
+        for name, values in self.config.evaluation.grid.items():
+            for value in values:
+                parse_difficulty(source.difficulty_parameters, {name: value})
 
     def _env_kwargs(self, split: str) -> dict[str, Any]:
         env = self.config.env
@@ -227,7 +241,9 @@ class Loop:
         display.phase("judge")
         groups = self._judged(played)
         clock.lap("judge")
-        rejected = self._adapt(groups, iteration, files)
+        events = self._adapt(groups)
+        files.add("events.jsonl", [{"iteration": iteration, **event} for event in events])
+        rejected = {event.get("pending_id") for event in events if event.get("event") == "edit_rejected"}
         for group in groups:
             score(group, config.objective, group.trajectories[0].task.id not in rejected)
         clock.lap("adapt")
@@ -241,14 +257,17 @@ class Loop:
             items = critic_items(groups, config.objective)
             critic = self.critic_learner.update(items, self.rng, progress)
         clock.lap("critic")
-        files.add("traces.jsonl", [row for group in groups for row in group_traces(group, iteration)])
-        return self._metrics(iteration, played, groups, policy, critic), clock.laps
+        traces = [row for group in groups for row in group_traces(group, iteration)]
+        traces += [trace(t, iteration, "train") for t in played if not t.healthy]
+        files.add("traces.jsonl", traces)
+        return self._metrics(iteration, played, groups, events, policy, critic), clock.laps
 
     def _metrics(
         self,
         iteration: int,
         played: Sequence[Trajectory],
         groups: Sequence[Group],
+        events: Sequence[Mapping[str, Any]],
         policy: UpdateStats | None,
         critic: UpdateStats | None,
     ) -> dict[str, Any]:
@@ -258,8 +277,8 @@ class Loop:
         return {
             "iteration": iteration,
             **iteration_metrics(groups, broken, policy, critic),
-            "curriculum/accepted": self._verdicts["edit_accepted"],
-            "curriculum/rejected": self._verdicts["edit_rejected"],
+            "curriculum/accepted": sum(event.get("event") == "edit_accepted" for event in events),
+            "curriculum/rejected": sum(event.get("event") == "edit_rejected" for event in events),
             "env_steps": self.env_steps,
             "tokens": self.tokens,
         }
@@ -309,29 +328,28 @@ class Loop:
                 groups.append(Group(members, [judgements[id(t)] for t in members]))
         return groups
 
-    def _adapt(self, groups: Sequence[Group], iteration: int, files: RunFiles) -> set[str]:
-        """Tell the curriculum what happened; return the ids of tasks whose edit it rejected."""
+    def _adapt(self, groups: Sequence[Group]) -> list[dict[str, Any]]:
+        """Tell the curriculum what happened; return what it did about it."""
         for group in groups:
             for t in group.trajectories:
                 self.curriculum.observe(
                     t.task.difficulty, t.success, task=t.task, votes=t.votes, summary=t.summary
                 )
-        events = self.curriculum.events()
-        files.add("events.jsonl", [{"iteration": iteration, **event} for event in events])
-        names = [event.get("event") for event in events]
-        self._verdicts = {name: names.count(name) for name in ("edit_accepted", "edit_rejected")}
-        return {str(e.get("pending_id")) for e in events if e.get("event") == "edit_rejected"}
+        return self.curriculum.events()
 
-    def evaluations(self, modes: Sequence[str], display: Display) -> Iterator[tuple[str, list[Trajectory]]]:
+    def evaluations(self, modes: Sequence[str], display: Display) -> dict[str, list[Trajectory]]:
         """Play the held-out games with the averaged weights, once per decoding mode."""
         config = self.config
         kwargs = self._env_kwargs(config.evaluation.split)
+        played = {}
         with EnvPool(config.env.id, kwargs, config.env.workers) as pool, self.policy_learner.averaged():
             display.phase("making held-out games")
             tasks = heldout_tasks(config, pool)
             for mode in modes:
                 display.phase(f"evaluation, {mode}", len(tasks))
-                yield mode, evaluate(self.policy, pool, tasks, config, mode == "greedy", display.advance)
+                greedy = mode == "greedy"
+                played[mode] = evaluate(self.policy, pool, tasks, config, greedy, display.advance)
+        return played
 
     def parts(self) -> Mapping[str, Any]:
         """Return what a checkpoint holds, as the writers of its parts."""

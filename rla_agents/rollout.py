@@ -45,14 +45,15 @@ def rollout(
         seed: Seed of the environments' resets; the tasks fix the rest.
         generator: Source of the policy's randomness; None only if it decodes greedily.
         retries: How often an episode is started again after a failure of the machinery.
-        max_context: Longest sequence in tokens; None is the model's own limit.
+        max_context: Longest sequence in tokens, where that is shorter than the model's own limit.
         progress: Called with the number of episodes that have just ended.
     """
     trajectories = [Trajectory(task, number) for number, task in enumerate(tasks)]
     pending = [_Row(slot, trajectories[slot], seen) for slot, seen in enumerate(pool.reset(tasks, seed))]
     while pending:
-        pending = _retried(pool, pending, seed, retries)
-        pending = _play(policy, pool, pending, generator, max_context, progress)
+        playable = _retried(pool, pending, seed, retries)
+        progress(len(pending) - len(playable))
+        pending = _play(policy, pool, playable, generator, max_context, progress)
     return trajectories
 
 
@@ -86,20 +87,24 @@ def _play(
     for index, row in enumerate(rows):
         row.trajectory.turns.clear()
         row.trajectory.sequence = session.sequence(index)
-    limit = policy.model.context_length if max_context is None else max_context
+        row.trajectory.optimal_length = row.now.remaining
+    limit = policy.model.context_length
+    if max_context is not None:
+        limit = min(limit, max_context)
     live, broken = list(rows), []
     while live:
-        room = [index for index, row in enumerate(live) if _fits(policy, row, limit)]
-        for index in set(range(len(live))) - set(room):
-            live[index].trajectory.stop = "context"
-        progress(len(live) - len(room))
-        session.keep(room)
-        live = [live[index] for index in room]
-        if not live:
-            break
         kept = []
+        for index, row in enumerate(live):
+            if _fits(policy, row, limit):
+                kept.append(index)
+            else:
+                row.trajectory.stop = "context"
+        progress(len(live) - len(kept))
+        session.keep(kept)
+        live = [live[index] for index in kept]
         commands = _act(policy, session, live, generator)
         answers = pool.step({row.slot: command for row, command in zip(live, commands, strict=True)})
+        kept = []
         for index, (row, command, seen) in enumerate(zip(live, commands, answers, strict=True)):
             before, row.now = row.now, seen
             if seen.failure:
@@ -108,11 +113,11 @@ def _play(
             row.trajectory.turns.append(_turn(before, command, seen))
             if seen.terminated or seen.truncated:
                 row.trajectory.stop = _stop(seen)
+                progress(1)
                 continue
             last = row.trajectory.sequence.ids[-1]
             session.append(index, policy.continuation(seen.observation, seen.commands, last))
             kept.append(index)
-        progress(len(live) - len(kept))
         session.keep(kept)
         live = [live[index] for index in kept]
     return broken

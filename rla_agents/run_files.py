@@ -49,7 +49,11 @@ class RunFiles:
         write_atomic(self.folder / "versions.json", json.dumps(versions, indent=1) + "\n")
 
     def rewind(self, iteration: int) -> None:
-        """Drop the rows of iterations after this one: they will be made again."""
+        """Drop the rows and evaluations after this iteration: they will be made again."""
+        evaluation = self.evaluation()
+        kept = {when: e for when, e in evaluation.items() if e.get("iteration", iteration) <= iteration}
+        if kept != evaluation:
+            self.write_evaluation(kept)
         for name in BY_ITERATION:
             if (self.folder / name).exists():
                 truncate_jsonl(self.folder / name, lambda row: int(row.get("iteration", -1)) <= iteration)
@@ -109,6 +113,7 @@ def trace(
         "stop": trajectory.stop,
         "error": trajectory.error,
         "retries": trajectory.retries,
+        "optimal_length": trajectory.optimal_length,
         "token_count": len(trajectory.sequence.ids),
         "prompt": turns[0].observation if turns else "",
         "steps": [

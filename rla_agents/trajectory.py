@@ -44,6 +44,7 @@ class Trajectory:
             (the model's) ended it; ``"error"`` if the machinery failed for good.
         error: What failed, if ``stop`` is ``"error"``.
         retries: How often the episode was started again.
+        optimal_length: Steps of a shortest plan from its start, if the environment knows one.
         votes: The critic's votes, per turn.
         summary: The critic's words on what went wrong; empty if nothing did.
     """
@@ -55,6 +56,7 @@ class Trajectory:
     stop: str = ""
     error: str = ""
     retries: int = 0
+    optimal_length: int | None = None
     votes: tuple[tuple[int, ...], ...] = ()
     summary: str = ""
 

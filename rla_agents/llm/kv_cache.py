@@ -92,7 +92,10 @@ class RaggedCache(Cache):
         """Drop all other rows."""
         self._rows = len(rows)
         for layer in self._store:
-            layer[:] = [part.index_select(0, torch.tensor(rows, device=part.device)) for part in layer]
+            layer[:] = [
+                part.index_select(0, torch.tensor(rows, dtype=torch.long, device=part.device))
+                for part in layer
+            ]
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
         """Return the columns in use; models ask, though positions are passed explicitly."""

@@ -41,7 +41,7 @@ class MakeConfig:
     """Folder for the models, the log, and the demonstrations on the way."""
     seed: int = 1
     """Seed of games, weights and order."""
-    games: int = 4000
+    games: int = 3000
     """Different training games."""
     plays: int = 3
     """Demonstrations of each game."""
@@ -57,8 +57,8 @@ class MakeConfig:
     """Weight of predicting all text, beside choosing the action."""
     processes: int = 2
     """Processes that play; does not change the result."""
-    threads: int = 2
-    """CPU threads that train."""
+    threads: int = 1
+    """CPU threads that train; another number gives other roundings, and so other weights."""
 
 
 def new_model(seed: int) -> TransformersModel:

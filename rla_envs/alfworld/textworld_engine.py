@@ -267,7 +267,7 @@ def _cached_logic(grammar: str, rule_name: str) -> Any:
 @functools.lru_cache(maxsize=256)
 def _cached_translation(domain: str, problem: str, verbose: bool = False, optimize: bool = False) -> Any:
     # The second translation is for the planner alone and costs as much as the first; see _Game.replan.
-    return (None, "") if optimize else _translate_now(domain, problem, verbose=verbose)
+    return (None, "") if optimize else _translate_now(domain, problem)
 
 
 class _CachedRule:

@@ -210,7 +210,7 @@ def test_render_shows_the_last_text_and_the_commands():
 
 
 def test_admissible_commands_are_sorted_and_the_text_fits_the_spaces(env):
-    observation, info = env.reset(options={"task": draw_task(0, receptacles=40, objects=80)})
+    observation, info = env.reset(options={"task": draw_task(0, receptacles=20, objects=30)})
     assert info["admissible_commands"] == sorted(set(info["admissible_commands"]))
     assert observation in env.observation_space
     assert all(command in env.action_space for command in info["admissible_commands"])

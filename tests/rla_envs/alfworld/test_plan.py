@@ -6,7 +6,7 @@ import pytest
 from rla_envs.alfworld.env import situation
 from rla_envs.alfworld.game import game_data
 from rla_envs.alfworld.plan import Planner
-from rla_envs.alfworld.scene import TASK_TYPES
+from rla_envs.alfworld.scene import LIGHT, TASK_TYPES
 from tests.rla_envs.alfworld.games import draw_scene
 
 textworld_engine = pytest.importorskip("rla_envs.alfworld.textworld_engine")
@@ -23,17 +23,25 @@ def engine():
 
 
 def small_scene(task_type, number):
-    """Draw a game that the real planner solves in no time; over the numbers every parameter varies."""
-    return draw_scene(
-        number,
-        ("train", "valid_seen", "valid_unseen")[number % 3],
-        task_type=task_type,
-        receptacles=5 + number % 2,
-        objects=6,
-        distractors=number % 4,
-        hiding_depth=number // 4 % 3,
-        closed_containers=number % 5 / 4,
-    )
+    """Draw a game that the real planner solves in no time; over the numbers every parameter varies.
+
+    In every third one there are several receptacles of the goal's type to choose from.
+    """
+    for attempt in range(50):
+        scene = draw_scene(
+            100 * number + attempt,
+            ("train", "valid_seen", "valid_unseen")[number % 3],
+            task_type=task_type,
+            receptacles=5 + number % 2,
+            objects=6,
+            distractors=number % 4,
+            hiding_depth=number // 4 % 3,
+            closed_containers=number % 5 / 4,
+        )
+        types = [r.type for r in scene.receptacles]
+        if number % 3 or task_type == LIGHT or types.count(scene.goal.receptacle) > 1:
+            break
+    return scene
 
 
 def agree(engine, scene):
