@@ -74,13 +74,17 @@ def critic_items(groups: Sequence[Group], config: ObjectiveConfig) -> list[Train
     for group in groups:
         if not accuracy_in([t.success for t in group.trajectories], config.critic_accuracy):
             continue
-        votes = [t.votes for t in group.trajectories]
-        advantages = critic_advantages(group.rewards, votes)
+        # A judgement that ran out of context gave no verdict on the last steps: it has no span there.
+        given = [
+            [[j.votes[i] for j in judgements if i < len(j.sequence.spans)] for i in range(len(rewards))]
+            for judgements, rewards in zip(group.judgements, group.rewards, strict=True)
+        ]
+        advantages = critic_advantages(group.rewards, given)
         for judgements, by_step in zip(group.judgements, advantages, strict=True):
-            for number, judgement in enumerate(judgements):
-                # A judgement that ran out of context has fewer spans than the episode has steps.
+            columns = [iter(step) for step in by_step]
+            for judgement in judgements:
                 spans = len(judgement.sequence.spans)
-                item = judgement.sequence.train_item([step[number] for step in by_step[:spans]])
+                item = judgement.sequence.train_item([next(column) for column in columns[:spans]])
                 if item is not None:
                     items.append(item)
     return items

@@ -48,7 +48,8 @@ def make_env(env_id: str, kwargs: Mapping[str, Any]) -> gym.Env[Any, Any]:
     """
     name = find_env(env_id)
     try:
-        return gym.make(name, **kwargs)
+        # Gymnasium's checker takes a reset that raised for one that returned, and fails at the next step.
+        return gym.make(name, disable_env_checker=True, **kwargs)
     except TypeError as error:
         if "unexpected keyword argument" not in str(error):
             raise

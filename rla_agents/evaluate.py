@@ -35,10 +35,12 @@ def heldout_tasks(config: TrainConfig, pool: EnvPool) -> list[Task]:
     cells = grid_cells(config.evaluation.grid)
     wanted = [(cells[i % len(cells)], (config.evaluation.seed, i)) for i in range(config.evaluation.games)]
     tasks: list[Task] = []
-    for task in pool.sample(wanted):
-        if isinstance(task, InvalidTaskError):
-            raise task
-        tasks.append(task)
+    # In the batches they will be played in, so that the worker that plays a game is the one that made it.
+    for start in range(0, len(wanted), BATCH):
+        for task in pool.sample(wanted[start : start + BATCH]):
+            if isinstance(task, InvalidTaskError):
+                raise task
+            tasks.append(task)
     return tasks
 
 

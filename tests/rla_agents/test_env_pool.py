@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -198,7 +199,6 @@ from rla_agents.env_pool import EnvPool
 if __name__ == "__main__":
     with EnvPool("tests.rla_agents.doors:RLATest/Doors-v0", {}, workers=2) as pool:
         pool.sample([(None, (0, i)) for i in range(2)])
-
         print(*(p.pid for p in multiprocessing.active_children()), flush=True)
         sys.stdin.readline()
         pool.sample([(None, (0, i)) for i in range(2)])
@@ -233,8 +233,6 @@ def ended(pid):
     except ProcessLookupError:
         return True
     try:
-        import select
-
         return bool(select.select([descriptor], [], [], 60)[0])
     finally:
         os.close(descriptor)
