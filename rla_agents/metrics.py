@@ -34,8 +34,8 @@ def iteration_metrics(
         **_critic(played),
         **_update("critic", critic),
     }
-    names = groups[0].trajectories[0].task.difficulty if groups else {}
-    for name in names:
+    # In sorted order: that of a task's parameters changes when it is saved and read back.
+    for name in sorted(groups[0].trajectories[0].task.difficulty) if groups else ():
         values = [float(g.trajectories[0].task.difficulty[name]) for g in groups]
         row[f"difficulty/{name}"] = _mean(values)
     return row

@@ -106,7 +106,7 @@ def trace(
         "task": json.loads(task.to_json()),
         "task_id": task.id,
         "task_hash": task.content_hash,
-        "difficulty": dict(task.difficulty),
+        "difficulty": dict(sorted(task.difficulty.items())),
         "seed": trajectory.seed,
         "success": trajectory.success,
         "outcome": trajectory.outcome if trajectory.healthy else None,

@@ -11,8 +11,10 @@ from rla_envs.alfworld.env import AlfWorldEnv
 from rla_envs.errors import InvalidTaskError
 from rla_envs.task import Task
 
-LOST, SLIPPED = 0.4, 0.1
-"""Chance that a ``go to`` goes to a random place instead; chance of any other command at random."""
+SEARCHING = (0.4, 0.1)
+"""How plays to imitate are disturbed: see :func:`demonstrations`."""
+WANDERING = (0.6, 0.5)
+"""How plays to judge are disturbed: a judge must have seen bad steps in bad situations."""
 MAX_STEPS = 40
 
 
@@ -36,7 +38,9 @@ class Shown(NamedTuple):
     next_observation: str
 
 
-def demonstrations(seed: int, tasks: int, plays: int) -> Iterator[list[Shown]]:
+def demonstrations(
+    seed: int, tasks: int, plays: int, disturbed: tuple[float, float] = SEARCHING
+) -> Iterator[list[Shown]]:
     """Play training games and yield what was shown.
 
     Without disturbances a model learns to take whatever it sees; with them it
@@ -46,6 +50,8 @@ def demonstrations(seed: int, tasks: int, plays: int) -> Iterator[list[Shown]]:
         seed: Seed of games and disturbances.
         tasks: Number of different games.
         plays: How often each is played.
+        disturbed: Chance that a ``go to`` goes to a random place instead, and
+            chance that any other command is a random one.
     """
     rng = np.random.default_rng(seed)
     env = AlfWorldEnv(split="train")
@@ -61,19 +67,21 @@ def demonstrations(seed: int, tasks: int, plays: int) -> Iterator[list[Shown]]:
         except InvalidTaskError:
             continue  # no game at this difficulty; the next draw has another
         for _ in range(plays):
-            yield _play(env, task, rng)
+            yield _play(env, task, rng, disturbed)
 
 
-def _play(env: AlfWorldEnv, task: Task, rng: np.random.Generator) -> list[Shown]:
+def _play(
+    env: AlfWorldEnv, task: Task, rng: np.random.Generator, disturbed: tuple[float, float]
+) -> list[Shown]:
     observation, info = env.reset(options={"task": task})
     plan = env.optimal_plan()
     shown: list[Shown] = []
     while plan and len(shown) < MAX_STEPS:
         commands = tuple(info["admissible_commands"])
         command = plan[0]
-        if command.startswith("go to") and rng.random() < LOST:
+        if command.startswith("go to") and rng.random() < disturbed[0]:
             command = str(rng.choice([c for c in commands if c.startswith("go to")]))
-        elif rng.random() < SLIPPED:
+        elif rng.random() < disturbed[1]:
             command = str(rng.choice([c for c in commands if c != "help"]))
         seen, _, _, _, info = env.step(command)
         before, plan = plan, env.optimal_plan()

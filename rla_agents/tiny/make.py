@@ -25,7 +25,7 @@ from rla_agents.llm.base import Generated, Sampling, TokenSequence, TrainItem
 from rla_agents.llm.constrained import CandidateWalk, ChoiceTable
 from rla_agents.llm.transformers_backend import TransformersModel
 from rla_agents.policy import Policy
-from rla_agents.tiny.demonstrations import Shown, demonstrations
+from rla_agents.tiny.demonstrations import SEARCHING, WANDERING, Shown, demonstrations
 from rla_agents.tiny.vocabulary import build_tokenizer
 from rla_envs.task import Task
 from wrappers.protocols import Episode, Step
@@ -42,12 +42,14 @@ class MakeConfig:
     seed: int = 1
     """Seed of games, weights and order."""
     games: int = 3000
-    """Different training games."""
+    """Different training games to imitate."""
     plays: int = 3
     """Demonstrations of each game."""
+    judged_games: int = 1000
+    """Further training games, played badly, to judge."""
     policy_updates: int = 500
     """Cloning updates; more would leave reinforcement learning less room."""
-    critic_updates: int = 150
+    critic_updates: int = 100
     """Judging updates."""
     batch: int = 32
     """Demonstrations per update."""
@@ -181,13 +183,14 @@ def _losses(model: TransformersModel, batch: Sequence[TrainItem]) -> tuple[torch
     return decisions, (text * weight).sum() / weight.sum()
 
 
-def _play(seed_and_games: tuple[int, int, int]) -> list[Demonstration]:
-    return list(demonstrations(*seed_and_games))
+def _play(block: tuple[int, int, int, tuple[float, float]]) -> list[Demonstration]:
+    return list(demonstrations(*block))
 
 
-def play(config: MakeConfig) -> list[Demonstration]:
-    """Return the demonstrations, played side by side in blocks of 50 games, each with a seed of its own."""
-    blocks = [(config.seed * 100_000 + i, 50, config.plays) for i in range(config.games // 50)]
+def play(config: MakeConfig, games: int, disturbed: tuple[float, float]) -> list[Demonstration]:
+    """Return demonstrations, played side by side in blocks of 50 games, each with a seed of its own."""
+    first = config.seed * 100_000 + (50_000 if disturbed == WANDERING else 0)
+    blocks = [(first + i, 50, config.plays, disturbed) for i in range(games // 50)]
     shown: list[Demonstration] = []
     with multiprocessing.get_context("spawn").Pool(config.processes) as pool:
         for part in pool.imap(_play, blocks):
@@ -203,18 +206,21 @@ def main(config: MakeConfig) -> None:
     log = config.out / "make.jsonl"
     write_atomic(log, "")
     append_jsonl(log, [{"config": {k: v for k, v in vars(config).items() if k != "out"}}])
-    train(config, play(config), log)
+    imitated = play(config, config.games, SEARCHING)
+    train(config, imitated, play(config, config.judged_games, WANDERING), log)
 
 
-def train(config: MakeConfig, shown: Sequence[Demonstration], log: Path) -> None:
-    """Fit policy and critic to demonstrations and save them."""
+def train(
+    config: MakeConfig, imitated: Sequence[Demonstration], judged: Sequence[Demonstration], log: Path
+) -> None:
+    """Fit the policy to the plays to imitate and a copy of it to those to judge; save both."""
     model = new_model(config.seed)
     policy = Policy(model, Sampling(), instructed=False)
-    items = [item for d in shown if d and (item := policy_item(policy, d))]
+    items = [item for d in imitated if d and (item := policy_item(policy, d))]
     fit(model, items, config.policy_updates, config, log, "policy")
     model.save(config.out / "policy")
     critic = LLMCritic(model, Sampling(), torch.Generator(), instructed=False)
-    items = [item for d in shown if d and (item := critic_item(critic, d))]
+    items = [item for d in judged if d and (item := critic_item(critic, d))]
     fit(model, items, config.critic_updates, config, log, "critic")
     model.save(config.out / "critic")
 

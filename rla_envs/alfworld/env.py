@@ -13,7 +13,7 @@ from rla_envs.adaptive import AdaptiveEnv, Turn
 from rla_envs.alfworld import edits
 from rla_envs.alfworld.commands import refusal
 from rla_envs.alfworld.difficulty import PARAMETERS, free_containers
-from rla_envs.alfworld.game import game_data
+from rla_envs.alfworld.game import GameData, game_data
 from rla_envs.alfworld.generator import sample_scene
 from rla_envs.alfworld.names import mangle
 from rla_envs.alfworld.plan import Planner, Situation
@@ -184,9 +184,17 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         scene = Scene.from_payload(task.payload)
         self._planner = Planner(scene)
         data = game_data(scene)
-        if self._checker.has_loaded(data):
-            self._engine, self._checker = self._checker, self._engine
+        self._take_checked(data)
         return self._turn(self._engine.start(data))
+
+    def _take_checked(self, data: GameData) -> None:
+        """Play in the engine of the check, if it holds this very game; do not start one only to ask it."""
+        checker, engine = self.__dict__.get("_checker"), self.__dict__.get("_engine")
+        if checker is not None and checker.has_loaded(data):
+            del self.__dict__["_checker"]
+            self._engine = checker
+            if engine is not None:
+                self._checker = engine
 
     def _act(self, action: str) -> Turn[str]:
         if not isinstance(action, str):
