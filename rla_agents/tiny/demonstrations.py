@@ -11,10 +11,8 @@ from rla_envs.alfworld.env import AlfWorldEnv
 from rla_envs.errors import InvalidTaskError
 from rla_envs.task import Task
 
-SEARCHING = (0.4, 0.1)
-"""How plays to imitate are disturbed: see :func:`demonstrations`."""
-WANDERING = (0.6, 0.5)
-"""How plays to judge are disturbed: a judge must have seen bad steps in bad situations."""
+LOST, SLIPPED = 0.4, 0.1
+"""Chance that a ``go to`` goes to a random place instead; chance of any other command at random."""
 MAX_STEPS = 40
 
 
@@ -34,13 +32,9 @@ class Shown(NamedTuple):
     commands: tuple[str, ...]
     command: str
     cloned: bool
-    shortened: bool
-    next_observation: str
 
 
-def demonstrations(
-    seed: int, tasks: int, plays: int, disturbed: tuple[float, float] = SEARCHING
-) -> Iterator[list[Shown]]:
+def demonstrations(seed: int, tasks: int, plays: int) -> Iterator[list[Shown]]:
     """Play training games and yield what was shown.
 
     Without disturbances a model learns to take whatever it sees; with them it
@@ -50,43 +44,40 @@ def demonstrations(
         seed: Seed of games and disturbances.
         tasks: Number of different games.
         plays: How often each is played.
-        disturbed: Chance that a ``go to`` goes to a random place instead, and
-            chance that any other command is a random one.
     """
     rng = np.random.default_rng(seed)
     env = AlfWorldEnv(split="train")
     for _ in range(tasks):
-        difficulty = {
-            "receptacles": int(rng.integers(5, 10)),
-            "objects": int(rng.integers(6, 11)),
-            "closed_containers": float(rng.uniform()),
-            "distractors": int(rng.integers(0, 2)),
-        }
         try:
-            task = env.sample_task(difficulty, rng)
+            task = env.sample_task(draw_difficulty(rng), rng)
         except InvalidTaskError:
             continue  # no game at this difficulty; the next draw has another
         for _ in range(plays):
-            yield _play(env, task, rng, disturbed)
+            yield _play(env, task, rng)
 
 
-def _play(
-    env: AlfWorldEnv, task: Task, rng: np.random.Generator, disturbed: tuple[float, float]
-) -> list[Shown]:
+def draw_difficulty(rng: np.random.Generator) -> dict[str, float]:
+    """Return a difficulty of the games that the embedded models are warmed up on."""
+    return {
+        "receptacles": int(rng.integers(5, 10)),
+        "objects": int(rng.integers(6, 11)),
+        "closed_containers": float(rng.uniform()),
+        "distractors": int(rng.integers(0, 2)),
+    }
+
+
+def _play(env: AlfWorldEnv, task: Task, rng: np.random.Generator) -> list[Shown]:
     observation, info = env.reset(options={"task": task})
     plan = env.optimal_plan()
     shown: list[Shown] = []
     while plan and len(shown) < MAX_STEPS:
         commands = tuple(info["admissible_commands"])
         command = plan[0]
-        if command.startswith("go to") and rng.random() < disturbed[0]:
+        if command.startswith("go to") and rng.random() < LOST:
             command = str(rng.choice([c for c in commands if c.startswith("go to")]))
-        elif rng.random() < disturbed[1]:
+        elif rng.random() < SLIPPED:
             command = str(rng.choice([c for c in commands if c != "help"]))
-        seen, _, _, _, info = env.step(command)
-        before, plan = plan, env.optimal_plan()
-        shown.append(
-            Shown(observation, commands, command, command == before[0], len(plan) < len(before), seen)
-        )
-        observation = seen
+        shown.append(Shown(observation, commands, command, cloned=command == plan[0]))
+        observation, _, _, _, info = env.step(command)
+        plan = env.optimal_plan()
     return shown
