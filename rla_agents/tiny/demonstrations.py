@@ -24,8 +24,6 @@ class Shown(NamedTuple):
         commands: What was admissible.
         command: What was played.
         cloned: Whether it is the plan's own command; disturbed ones are played, not imitated.
-        shortened: Whether the shortest plan from here became shorter.
-        next_observation: What was seen then.
     """
 
     observation: str
