@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, TypeAlias, TypeVar
 
@@ -78,6 +80,37 @@ def _split(words: Sequence[str]) -> dict[str, str]:
     return arguments
 
 
+def parse_keywords(words: Sequence[str]) -> dict[str, Any]:
+    """Return the mapping that words of the form ``name=value`` spell; lists and tables as in TOML.
+
+    Raises:
+        UsageError: As :func:`parse_arguments`, and on a list or table that is not TOML.
+    """
+    return {name: _toml_value(name, text) for name, text in _split(words).items()}
+
+
+def _toml_value(name: str, text: str) -> Any:
+    if not text.startswith(("[", "{")):
+        return _value(text)
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{name}: expected a list or table as in TOML, got {text!r} ({error})") from error
+
+
+def _toml_text(value: object) -> str:
+    """Return a value as :func:`parse_keywords` reads it."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_toml_item(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml_item, value)) + "]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _toml_item(value: object) -> str:
+    return json.dumps(value) if isinstance(value, str) else _toml_text(value)
+
+
 def _value(text: str) -> bool | int | float | str:
     if text in ("true", "false"):
         return text == "true"
@@ -126,6 +159,18 @@ Arguments: TypeAlias = Annotated[
     ),
 ]
 """A mapping of names to plain values; ``--key a=1 b=c`` on the command line replaces all of it."""
+
+Keywords: TypeAlias = Annotated[
+    Mapping[str, Any],
+    tyro.constructors.PrimitiveConstructorSpec(
+        nargs="*",
+        metavar="NAME=VALUE ...",
+        instance_from_str=parse_keywords,
+        is_instance=lambda value: isinstance(value, Mapping),
+        str_from_instance=lambda value: [f"{name}={_toml_text(item)}" for name, item in value.items()],
+    ),
+]
+"""A mapping of names to values that may be lists and tables: ``--key a=1 'b={c = [1, 2]}'``."""
 
 Choices: TypeAlias = Annotated[
     Mapping[str, tuple[bool | int | float | str, ...]],

@@ -16,7 +16,7 @@ from typing import Annotated, cast
 
 import tyro
 
-from rla_agents.command_line import Arguments, Choices, parse
+from rla_agents.command_line import Arguments, Choices, Keywords, parse
 from rla_agents.files import write_atomic
 from rla_agents.learner import LearnerConfig
 from rla_agents.objectives import CRITIC_ACCURACY, POLICY_ACCURACY, advantage_estimator
@@ -94,8 +94,8 @@ class CurriculumConfig:
 
     name: str = "thompson"
     """Rule that moves the difficulty: fixed, uniform, threshold (the paper's) or thompson."""
-    arguments: Arguments = field(default_factory=dict)
-    """Keyword arguments of that rule."""
+    arguments: Keywords = field(default_factory=dict)
+    """Keyword arguments of that rule; lists and tables as in TOML."""
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,8 @@ def parse_value(hint: object, value: object) -> object:
     Raises:
         TypeError: If it is of another type; the message is what was expected, in words.
     """
+    if hint is Any:
+        return value
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is types.UnionType or origin is typing.Union:
         return _parse_union(arguments, value)

@@ -36,6 +36,17 @@ class Turn(NamedTuple, Generic[ObsT]):
     extras: Mapping[str, Any] = {}
 
 
+def given_options(options: object) -> dict[str, Any]:
+    """Return reset options as a dict, without those that are None.
+
+    Raises:
+        InputError: If they are no mapping.
+    """
+    if options is not None and not isinstance(options, Mapping):
+        raise InputError(f"reset options: expected a mapping, got {options!r}")
+    return {name: value for name, value in (options or {}).items() if value is not None}
+
+
 class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
     """A Gymnasium environment whose tasks have named difficulty parameters and can be rewritten.
 
@@ -188,18 +199,18 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
             InvalidTaskError: If the given task is not valid.
         """
         super().reset(seed=seed)
-        options = dict(options or {})
-        for name in options:
+        given = given_options(options)
+        for name in options or ():
             if name not in ("difficulty", "task"):
                 raise unknown_name("reset option", name, ("difficulty", "task"))
-        if "task" in options and "difficulty" in options:
+        if "task" in given and "difficulty" in given:
             raise InputError(
                 "reset options: expected 'task' or 'difficulty', got both; a task has its own difficulty"
             )
-        if options.get("task") is not None:
-            task = self._given_task(options["task"])
+        if "task" in given:
+            task = self._given_task(given["task"])
         else:
-            task = self.sample_task(options.get("difficulty"), self.np_random)
+            task = self.sample_task(given.get("difficulty"), self.np_random)
         self._task, self._steps, self._success = task, 0, False
         turn = self._begin(task)
         return turn.observation, self._info(turn)

@@ -8,12 +8,14 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, NoReturn, Self, TypeAlias
+from typing import Any, NoReturn, Self, TypeAlias, TypeVar
 
 from rla_envs.errors import InputError
 
 JSON: TypeAlias = bool | int | float | str | Iterable["JSON"] | Mapping[str, "JSON"] | None
 """A value that survives a round trip through JSON."""
+
+ValueT = TypeVar("ValueT")
 
 
 class FrozenDict(dict[str, Any]):
@@ -159,7 +161,7 @@ class Task:
         Raises:
             InputError: If the text is not JSON or not a task; names the field.
         """
-        return cls(**_read_fields(cls, text))
+        return _from_json(cls, text)
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ class TaskEdit:
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """Read an edit back from :meth:`to_json`; raises InputError naming the field."""
-        return cls(**_read_fields(cls, text))
+        return _from_json(cls, text)
 
 
 @dataclass(frozen=True)
@@ -222,10 +224,17 @@ class TaskCheck:
     optimal_length: int | None = None
 
 
+def _from_json(cls: type[ValueT], text: str | bytes) -> ValueT:
+    try:
+        return cls(**_read_fields(cls, text))
+    except RecursionError as error:
+        raise InputError(f"{cls.__name__}: expected JSON of a few levels, got more than can be read") from error
+
+
 def _read_fields(cls: type[Any], text: str | bytes) -> dict[str, Any]:
     try:
         data = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except (TypeError, ValueError) as error:
         raise InputError(f"{cls.__name__}: expected JSON text, got something else ({error})") from error
     if not isinstance(data, dict):
         raise InputError(f"{cls.__name__}: expected a JSON object, got {type(data).__name__}")

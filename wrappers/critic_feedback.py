@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec, WrapperSpec, load_env_creator
 from gymnasium.utils import RecordConstructorArgs
 
-from rla_envs.adaptive import AdaptiveEnv
+from rla_envs.adaptive import AdaptiveEnv, given_options
 from rla_envs.difficulty import DifficultyParameter
 from rla_envs.errors import InfrastructureError, InputError, InvalidTaskError, UnknownNameError
 from rla_envs.task import Task, canonical_json
@@ -135,7 +135,7 @@ class CriticFeedback(gym.Wrapper[ObsT, ActT, ObsT, ActT], RecordConstructorArgs)
         self._steps = None
         if seed is not None:
             self._restart(seed)
-        given = {key: value for key, value in (options or {}).items() if value is not None}
+        given = given_options(options)
         if "difficulty" in given or "task" in given:
             self._reason = "given at reset"
             observation, info = self.env.reset(seed=seed, options=given)
@@ -330,9 +330,13 @@ def _build(curriculum: str | Curriculum, kwargs: Mapping[str, Any] | None) -> Cu
             raise InputError(
                 "curriculum_kwargs are for a curriculum given by name; this one is already built"
             )
+        if isinstance(curriculum, type):
+            raise InputError(
+                f"curriculum: expected a name or an object, got the class {curriculum.__name__}; make one of it"
+            )
         return check_curriculum(curriculum)
     try:
-        canonical_json(dict(kwargs or {}))
+        canonical_json({} if kwargs is None else dict(kwargs))
     except (TypeError, ValueError) as error:
         raise InputError(
             f"curriculum_kwargs: expected JSON values, got {kwargs!r} ({error}); "

@@ -52,8 +52,10 @@ def check_adaptive_env(
         ConformanceError: At the first failed check; names it and what was wrong.
         InputError: On an unknown check or too few tasks or steps.
     """
-    if tasks < 2 or steps < 1:
-        raise InputError(f"expected tasks of 2 or more and steps of 1 or more, got {tasks} and {steps}")
+    if not (isinstance(tasks, int) and isinstance(steps, int) and tasks >= 2 and steps >= 1):
+        raise InputError(f"expected tasks of 2 or more and steps of 1 or more, got {tasks!r} and {steps!r}")
+    if isinstance(checks, str):
+        raise InputError(f"checks: expected a list of names, got {checks!r}; put it into a list")
     names = check_names() if checks is None else list(checks)
     for name in names:
         if name not in _CHECKS:

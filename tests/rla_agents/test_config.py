@@ -195,3 +195,26 @@ def test_the_line_is_the_same_on_any_terminal(terminal):
 def test_an_unknown_preset_is_refused_with_the_known_ones():
     with pytest.raises(UnknownNameError, match=r"Did you mean 'demo'\?"):
         load_config(preset="demmo")
+
+
+GRID = {"receptacles": [5, 8], "task_type": ["look_at_obj_in_light"]}
+
+
+@pytest.mark.parametrize("how", ["file", "command line"])
+def test_a_curriculum_takes_lists_and_tables(tmp_path, how):
+    inline = '{receptacles = [5, 8], task_type = ["look_at_obj_in_light"]}'
+    if how == "file":
+        path = tmp_path / "c.toml"
+        path.write_text(f'[curriculum]\nname = "thompson"\narguments = {{ grid = {inline}, bins = 4 }}\n')
+        config = load_config(path)
+    else:
+        words = ["--curriculum.name", "thompson", "--curriculum.arguments", f"grid={inline}", "bins=4"]
+        config = load_config(None, words)
+    assert config.curriculum.arguments == {"grid": GRID, "bins": 4}
+    save_config(config, tmp_path / "saved.toml")
+    assert load_config(tmp_path / "saved.toml") == config
+
+
+def test_a_table_that_is_not_toml_is_one_line():
+    with pytest.raises(InputError, match="grid: expected a list or table as in TOML"):
+        load_config(None, ["--curriculum.arguments", "grid={5, 8"])

@@ -124,12 +124,23 @@ def test_over_autoresets_options_hold_for_the_first_episode_and_runs_repeat(mode
         ({"difficulty": {"doors": 9}}, InputError, "from 1 to 5, got 9"),
         ({"task": "{}"}, InputError, "expected a Task, got str; use Task.from_json"),
         ({"task": Task("E-v0", {}, {}), "difficulty": {}}, InputError, "got both"),
+        (["task"], InputError, r"reset options: expected a mapping, got \['task'\]"),
+        ("task", InputError, "reset options: expected a mapping, got 'task'"),
     ],
 )
 def test_bad_options_are_refused_through_every_wrapper(options, error, message):
     env = gym.make(TOY_ID)
     with pytest.raises(error, match=message):
         env.reset(seed=0, options=options)
+
+
+def test_an_option_of_none_is_as_if_it_were_absent():
+    env = ToyEnv()
+    task = env.sample_task(None, np.random.default_rng(0))
+    env.reset(options={"task": task, "difficulty": None})
+    assert env.task == task
+    _, info = env.reset(options={"task": None, "difficulty": {"doors": 5}})
+    assert info["rla"]["difficulty"]["doors"] == 5
 
 
 def test_an_invalid_task_is_not_played_and_the_episode_goes_on():

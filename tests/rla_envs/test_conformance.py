@@ -89,7 +89,12 @@ def test_an_unknown_check_is_refused_with_a_suggestion():
         check_adaptive_env(TOY_ID, checks=["equal_seed"])
 
 
-@pytest.mark.parametrize("sizes", [{"tasks": 1}, {"steps": 0}])
+def test_one_name_in_place_of_a_list_is_refused():
+    with pytest.raises(InputError, match="checks: expected a list of names, got 'equal_seeds'"):
+        check_adaptive_env(TOY_ID, checks="equal_seeds")
+
+
+@pytest.mark.parametrize("sizes", [{"tasks": 1}, {"steps": 0}, {"tasks": "many"}, {"steps": 2.5}])
 def test_too_few_tasks_or_steps_are_refused(sizes):
     with pytest.raises(InputError, match="expected tasks of 2 or more"):
         check_adaptive_env(TOY_ID, **sizes)

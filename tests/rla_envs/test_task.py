@@ -121,7 +121,13 @@ def test_a_child_keeps_root_and_counts_versions():
     ("text", "message"),
     [
         ("{", "Task: expected JSON text"),
-        ("[" * 100_000, "Task: expected JSON text"),
+        ("[" * 100_000, "Task: expected JSON of a few levels"),
+        (
+            '{"env_id": "E", "difficulty": {}, "payload": {"a": ' + "[" * 700 + "]" * 700 + "}}",
+            "Task: expected JSON of a few levels",
+        ),
+        (None, "Task: expected JSON text"),
+        (5, "Task: expected JSON text"),
         (b"\xff", "Task: expected JSON text"),
         ("[]", "expected a JSON object, got list"),
         ('{"env_id": "E"}', "missing field 'difficulty'"),

@@ -220,7 +220,8 @@ def choose_parameters(
     """
     if names is None:
         return tuple(parameters)
-    if isinstance(names, str) or len(set(names)) != len(names):
+    listed = isinstance(names, Sequence) and all(isinstance(name, str) for name in names)
+    if isinstance(names, str) or not listed or len(set(names)) != len(names):
         raise InputError(f"parameters: expected a list of different names, got {names!r}")
     by_name = {parameter.name: parameter for parameter in parameters}
     for name in names:

@@ -102,7 +102,7 @@ def _load(path: str) -> Callable[..., Curriculum]:
     module_name, _, class_name = path.partition(":")
     try:
         module = importlib.import_module(module_name)
-    except ImportError as error:
+    except (ImportError, TypeError, ValueError) as error:  # no name at all, or a relative one
         raise InputError(f"curriculum {path!r}: cannot import module {module_name!r} ({error})") from error
     factory = getattr(module, class_name, None)
     if factory is None:

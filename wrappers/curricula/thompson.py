@@ -70,10 +70,12 @@ class Thompson(BaseCurriculum):
         check_number("bins", bins, 2, integer=True)
         check_number("discount", discount, 0.0, 1.0)
         check_number("max_cells", max_cells, 2, integer=True)
-        if len(prior) != 2:
+        if isinstance(prior, str) or not isinstance(prior, Sequence) or len(prior) != 2:
             raise InputError(f"prior: expected two numbers (a, b), got {prior!r}")
         for value in prior:
             check_number("prior", value, 1e-3)
+        if grid is not None and not isinstance(grid, Mapping):
+            raise InputError(f"grid: expected a mapping of parameter names to lists of values, got {grid!r}")
         if grid is not None and parameters is not None:
             raise InputError(
                 "thompson: expected 'parameters' or 'grid', got both; the grid names its parameters"

@@ -124,3 +124,8 @@ def test_a_state_of_another_grid_is_refused():
     state = bound(grid={"doors": [1, 5]}).state_dict()
     with pytest.raises(InputError, match="use the same grid"):
         bound(grid={"doors": [1, 4]}).load_state_dict(state)
+
+
+def test_a_grid_that_is_no_mapping_is_refused():
+    with pytest.raises(InputError, match="expected a mapping"):
+        Thompson(grid="receptacles")
