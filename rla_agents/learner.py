@@ -58,22 +58,27 @@ class LearnerConfig:
     def __post_init__(self) -> None:
         """Refuse values that cannot train."""
         checks = {
-            "lr": self.lr > 0,
-            "epochs": self.epochs >= 1,
-            "minibatch": self.minibatch >= 1,
-            "warmup_updates": self.warmup_updates >= 0,
-            "final_lr": 0 <= self.final_lr <= 1,
-            "max_grad_norm": self.max_grad_norm > 0,
-            "clip": self.clip > 0,
-            "kl_weight": self.kl_weight >= 0,
-            "temperature": self.temperature > 0,
-            "importance_cap": self.importance_cap is None or (self.importance_cap > 0 and self.recompute_old),
-            "token_budget": self.token_budget >= 1,
-            "ema": self.ema is None or 0 < self.ema < 1,
+            "lr": (0 < self.lr < math.inf, "a number above 0"),
+            "epochs": (self.epochs >= 1, "1 or more"),
+            "minibatch": (self.minibatch >= 1, "1 or more"),
+            "warmup_updates": (self.warmup_updates >= 0, "0 or more"),
+            "final_lr": (0 <= self.final_lr <= 1, "a share from 0 to 1"),
+            "betas": (all(0 <= beta < 1 for beta in self.betas), "two numbers from 0 to below 1"),
+            "weight_decay": (0 <= self.weight_decay < math.inf, "a number of 0 or more"),
+            "max_grad_norm": (self.max_grad_norm > 0, "a number above 0"),
+            "clip": (self.clip > 0, "a number above 0"),
+            "kl_weight": (0 <= self.kl_weight < math.inf, "a number of 0 or more"),
+            "temperature": (self.temperature > 0, "a number above 0"),
+            "importance_cap": (
+                self.importance_cap is None or (self.importance_cap > 0 and self.recompute_old),
+                "none, or a number above 0 together with recompute_old",
+            ),
+            "token_budget": (self.token_budget >= 1, "1 or more"),
+            "ema": (self.ema is None or 0 < self.ema < 1, "none, or a number between 0 and 1"),
         }
-        for name, good in checks.items():
+        for name, (good, expected) in checks.items():
             if not good:
-                raise InputError(f"learner.{name} = {getattr(self, name)!r} is out of range")
+                raise InputError(f"learner.{name}: expected {expected}, got {getattr(self, name)!r}")
 
 
 class UpdateStats(NamedTuple):

@@ -50,12 +50,16 @@ def _print_env(console: Console, base: str, ids: Sequence[str]) -> None:
     except (RLAError, ImportError) as error:
         console.print(f"  {error}\n", markup=False, highlight=False)
         return
-    table = Table("parameter", "range", "default", "harder", "meaning", box=None, padding=(0, 2, 0, 2))
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
+    # Names are what one types: a narrow terminal must not cut them.
+    table.add_column(no_wrap=True)
+    table.add_column()
     for parameter in parameters:
         default = "drawn" if parameter.default is None else _value(parameter, parameter.default)
         harder = "larger" if parameter.direction > 0 else "smaller"
-        table.add_row(parameter.name, _range(parameter), default, harder, parameter.meaning)
-    console.print(table)
+        values = f"{_range(parameter)}; default {default}, {harder} is harder"
+        table.add_row(parameter.name, f"{values}\n{parameter.meaning}")
+    console.print(table, highlight=False)
     console.print()
 
 

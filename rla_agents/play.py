@@ -11,8 +11,11 @@ import tyro
 
 from rla_agents.command_line import Arguments, parse
 from rla_agents.environments import find_env
+from rla_envs.adaptive import AdaptiveEnv
 from rla_envs.errors import InputError
 from rla_envs.spaces import Unicode
+
+_LONGEST_NUMBER = 9
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,16 @@ def play(words: Sequence[str]) -> int:
 
     Raises:
         InputError: On an unknown environment or parameter, a value out of
-            range, or an environment that has no text to play by.
+            range, or an environment that is not adaptive or not played by
+            text or numbers.
     """
     arguments = parse(PlayArguments, words, prog="rla play")
+    if arguments.seed < 0:
+        raise InputError(f"--seed: expected 0 or more, got {arguments.seed}")
     env = gym.make(find_env(arguments.env), disable_env_checker=True)
     try:
+        if not isinstance(env.unwrapped, AdaptiveEnv):
+            raise InputError(f"expected an adaptive environment, got {arguments.env}; see rla envs")
         if not isinstance(env.action_space, Unicode | gym.spaces.Text | gym.spaces.Discrete):
             raise InputError(
                 f"{arguments.env} cannot be played in a terminal: its actions are {env.action_space}"
@@ -93,16 +101,17 @@ def _ask(env: gym.Env[Any, Any], commands: Sequence[str]) -> str | int | None:
             return None
         if text.lower() in ("quit", "exit"):
             return None
+        number = int(text) if text.isdecimal() and len(text) <= _LONGEST_NUMBER else -1
         if isinstance(env.action_space, gym.spaces.Discrete):
-            if text.isdecimal() and env.action_space.contains(int(text)):
-                return int(text)
+            if env.action_space.contains(number):
+                return number
             first = int(env.action_space.start)
             print(f"Type a number from {first} to {first + int(env.action_space.n) - 1}.")
         elif not text.isdecimal() or not commands:
             if text:
                 return text
-        elif 1 <= int(text) <= len(commands):
-            return commands[int(text) - 1]
+        elif 1 <= number <= len(commands):
+            return commands[number - 1]
         else:
             print(f"Type a command, or a number from 1 to {len(commands)}.")
 

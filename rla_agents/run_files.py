@@ -13,6 +13,7 @@ from rla_agents.batches import Group
 from rla_agents.config import TrainConfig, save_config
 from rla_agents.files import append_jsonl, read_jsonl, storing, truncate_jsonl, write_atomic
 from rla_agents.trajectory import Trajectory
+from rla_envs.errors import InputError
 
 SCHEMA = 1
 """Version of the rows of ``traces.jsonl``."""
@@ -68,11 +69,18 @@ class RunFiles:
         return read_jsonl(path) if path.exists() else []
 
     def evaluation(self) -> dict[str, Any]:
-        """Return the held-out evaluation so far."""
+        """Return the held-out evaluation so far.
+
+        Raises:
+            InputError: If its file cannot be read.
+        """
         path = self.folder / "evaluation.json"
         if not path.exists():
             return {}
-        loaded: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        try:
+            loaded: dict[str, Any] = json.loads(path.read_bytes())
+        except (OSError, ValueError) as error:
+            raise InputError(f"cannot read {path} ({error}); remove it to evaluate again") from error
         return loaded
 
     def write_evaluation(self, evaluation: Mapping[str, Any]) -> None:

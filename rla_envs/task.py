@@ -228,7 +228,9 @@ def _from_json(cls: type[ValueT], text: str | bytes) -> ValueT:
     try:
         return cls(**_read_fields(cls, text))
     except RecursionError as error:
-        raise InputError(f"{cls.__name__}: expected JSON of a few levels, got more than can be read") from error
+        raise InputError(
+            f"{cls.__name__}: expected JSON of a few levels, got more than can be read"
+        ) from error
 
 
 def _read_fields(cls: type[Any], text: str | bytes) -> dict[str, Any]:

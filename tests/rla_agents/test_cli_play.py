@@ -55,11 +55,23 @@ def test_a_command_that_does_nothing_costs_a_step_and_says_why(game):
     assert printed.rstrip().endswith("Not solved: the step budget is used up.")
 
 
-@pytest.mark.parametrize("line", ["0", "99", ""])
+@pytest.mark.parametrize("line", ["0", "99", "", "9" * 6000])
 def test_a_number_that_is_not_listed_costs_nothing(game, line):
     commands, _ = solution(4, doors=1)
     printed = game([line, *commands], "--seed", "4", "--difficulty", "doors=1")
     assert printed.rstrip().endswith("Solved in 1 of 10 steps.")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["CartPole-v1"], "expected an adaptive environment, got CartPole-v1; see rla envs"),
+        ([TOY, "--seed", "-1"], "--seed: expected 0 or more, got -1"),
+    ],
+)
+def test_what_cannot_be_played_is_one_line_and_exit_2(capsys, words, message):
+    assert main(["play", *words]) == 2
+    assert capsys.readouterr().err == f"rla: error: {message}\n"
 
 
 @pytest.mark.parametrize("lines", [[], ["quit"], ["QUIT"], ["open nothing", "exit"]])

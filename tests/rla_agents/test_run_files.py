@@ -9,6 +9,7 @@ from rla_agents.batches import score
 from rla_agents.config import ObjectiveConfig, TrainConfig, load_config
 from rla_agents.files import read_jsonl
 from rla_agents.run_files import RunFiles, group_traces, trace
+from rla_envs.errors import InputError
 from rla_envs.task import Task
 from tests.rla_agents.played import TASK, group, trajectory
 
@@ -116,3 +117,9 @@ def test_numbers_that_json_does_not_have_are_refused_and_leave_the_file_as_it_wa
     with pytest.raises(ValueError, match="not JSON"):
         files.add("metrics.jsonl", [{"iteration": 3}, {"iteration": 4, "policy/loss": math.nan}])
     assert (files.folder / "metrics.jsonl").read_bytes() == before
+
+
+def test_a_damaged_evaluation_is_named_with_what_to_do(tmp_path):
+    (tmp_path / "evaluation.json").write_bytes(b'{"before": \xff')
+    with pytest.raises(InputError, match=r"cannot read .*evaluation\.json .*remove it to evaluate again"):
+        RunFiles(tmp_path).evaluation()
