@@ -12,10 +12,16 @@ NOTHING = "Nothing happens."
 
 
 class NativeEngine:
-    """One game at a time, compiled from its PDDL and its text grammar."""
+    """One game at a time, compiled from its PDDL and its text grammar.
 
-    def __init__(self) -> None:
+    Args:
+        check_goal: Whether to refuse a game whose goal can never hold, as
+            TextWorld's engine does. Whoever has a plan can save the search.
+    """
+
+    def __init__(self, check_goal: bool = True) -> None:
         """Start without a game."""
+        self._check_goal = check_goal
         self._data: GameData | None = None
         self._closed = False
 
@@ -41,6 +47,8 @@ class NativeEngine:
         if not self.has_loaded(data):
             self._data = None
             self._game = Game(data)
+            if self._check_goal:
+                self._game.check_goal()
             self._data = data
         self._state = self._game.start()
         return self._reply(self._game.intro)

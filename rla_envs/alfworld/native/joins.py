@@ -133,6 +133,7 @@ class Join:
         self._steps: list[_Step] = []
         self._arrange(branch, {name for name, _ in self.variables[:known]})
         self.literals = branch.literals
+        self.has_never = bool(branch.never)
 
     def _arrange(self, branch: Branch, known: set[str]) -> None:
         checks = [x for x in branch.literals if not x.positive or x.predicate == "="]

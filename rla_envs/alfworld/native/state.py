@@ -152,29 +152,45 @@ class _Answer(Generic[T]):
         self.value = value
 
 
+class Kept:
+    """How many answers some memos keep, and how often all were dropped."""
+
+    __slots__ = ("age", "count")
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self.count = 0
+        self.age = 0
+
+    def drop(self) -> None:
+        """Make all these memos forget."""
+        self.count = 0
+        self.age += 1
+
+
 class Memo(Generic[T]):
     """A function of the state, computed once for each way in which what it reads can be.
 
     Args:
         compute: The function; it may read the state and call other memos, and
             must depend on nothing else.
+        kept: Counts the answers, and says when to forget them.
     """
 
-    __slots__ = ("_compute", "_root", "size")
+    __slots__ = ("_age", "_compute", "_kept", "_root")
 
-    def __init__(self, compute: Callable[[State], T]) -> None:
+    def __init__(self, compute: Callable[[State], T], kept: Kept) -> None:
         """Start with no answers."""
         self._compute = compute
+        self._kept = kept
+        self._age = kept.age
         self._root: _Fork[T] | _Answer[T] | None = None
-        self.size = 0
-
-    def forget(self) -> None:
-        """Drop all answers."""
-        self._root = None
-        self.size = 0
 
     def __call__(self, state: State) -> T:
         """Return the answer for a state."""
+        if self._age != self._kept.age:
+            self._age = self._kept.age
+            self._root = None
         node = self._root
         buckets, nothing, trace = state.buckets, state.nothing, state.trace
         while node is not None:
@@ -201,7 +217,7 @@ class Memo(Generic[T]):
 
     def _keep(self, trace: list[tuple[Bucket, Content]], value: T) -> None:
         # The same contents lead to the same reads, so a path that exists asks for the same buckets.
-        self.size += 1
+        self._kept.count += 1
         if not trace:
             self._root = _Answer(value)
             return
