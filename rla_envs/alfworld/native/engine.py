@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from rla_envs.alfworld.game import GameData
 from rla_envs.alfworld.native.game import Game
 from rla_envs.alfworld.reply import Reply
@@ -9,6 +11,12 @@ from rla_envs.errors import InfrastructureError
 
 NOTHING = "Nothing happens."
 """What TextWorld says to a command that is not possible."""
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(domain: str, grammar: str, problem: str) -> Game:
+    """Return a game for all engines that play it: rollouts of one task share what they find out."""
+    return Game({"pddl_domain": domain, "grammar": grammar, "pddl_problem": problem})
 
 
 class NativeEngine:
@@ -46,7 +54,7 @@ class NativeEngine:
             raise InfrastructureError("the native engine is closed; make another one")
         if not self.has_loaded(data):
             self._data = None
-            self._game = Game(data)
+            self._game = _compiled(data["pddl_domain"], data["grammar"], data["pddl_problem"])
             if self._check_goal:
                 self._game.check_goal()
             self._data = data
