@@ -125,11 +125,6 @@ class Game:
         key = (schema.action.name, things)
         move = self._moves.get(key)
         if move is None:
-            unknown = next((thing for thing in things if thing not in self._names), None)
-            if unknown is not None:
-                raise InvalidTaskError(
-                    f"PDDL action {key[0]}: no fact mentions {unknown!r}, so it has no name"
-                )
             move = schema.move(things)
             text = self._grammar.actions[key[0]]
             scope: Scope = dict(zip(self.rules.scopes[key[0]], things, strict=True))

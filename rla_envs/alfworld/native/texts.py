@@ -212,10 +212,15 @@ class Writer:
         things = {name: thing for (name, _), thing in scope.items()}
         text = ""
         for option in word.alternatives:
-            text = "".join([x if isinstance(x, str) else self._names[things[x[0]]][x[1]] for x in option])
+            text = "".join([x if isinstance(x, str) else self._told(things[x[0]], x[1]) for x in option])
             if text:
                 break
         return text
+
+    def _told(self, thing: str, attribute: str) -> str:
+        if thing not in self._names:
+            _refuse("text grammar", f"no fact mentions {thing!r} at the start, so it has no name")
+        return self._names[thing][attribute]
 
     def _assignments(self, query: Query, scope: Scope, state: State) -> Iterator[Scope]:
         """Yield each way a query holds; different new placeholders stand for different things."""
