@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rla_envs.alfworld.game import GameData
-from rla_envs.alfworld.native.grammar import Grammar, Rule, Text, read_symbols
+from rla_envs.alfworld.native.grammar import Grammar, Rule, Symbols, Text, read_symbols
 from rla_envs.alfworld.native.joins import Join, Things
 from rla_envs.alfworld.native.moves import Move, Schema
 from rla_envs.alfworld.native.naming import names_of
@@ -58,8 +58,7 @@ class Game:
         self._grammar = grammar
         self._writer = Writer(grammar, rules.types, problem.objects, self._names, self._lookup)
         self._kept = Kept()
-        self._moves: dict[tuple[str, tuple[str, ...]], Move] = {}
-        self._commands: dict[Move, Memo[str]] = {}
+        self._commands: dict[Fact, Memo[str]] = {}
         self._feedback: dict[Move, Memo[str]] = {}
         self._actions = [action for action in rules.domain.actions.values() if action.effects]
         self._schemas = {
@@ -95,7 +94,11 @@ class Game:
         """Make a move; return what is said about it."""
         self._shrink()
         move.make(state)
-        return self._feedback[move](state)
+        feedback = self._feedback.get(move)
+        if feedback is None:
+            feedback = self._text(move, self._grammar.actions[move.schema.action.name].feedback)
+            self._feedback[move] = feedback
+        return feedback(state)
 
     def _lookup(
         self, state: State, name: str, positions: Positions, values: tuple[str, ...]
@@ -113,33 +116,28 @@ class Game:
             for command, move in possible(state):
                 other = moves.setdefault(command, move)
                 if other is not move:
-                    moves[command] = self._first(other, move, state)
+                    moves[command] = min(other, move, key=lambda move: move.rank(state))
         return Menu(tuple(sorted(moves)), moves)
 
     def _possible_moves(self, schema: Schema, state: State) -> tuple[tuple[str, Move], ...]:
-        found = dict.fromkeys(schema.things(state))
-        moves = [self._move(schema, things) for things in found]
-        return tuple([(self._commands[move](state), move) for move in moves])
+        moves, found = [], set()
+        telling = self.rules.telling[schema.action.name]
+        for things in schema.things(state):
+            if things not in found:
+                found.add(things)
+                move = schema.move(things)
+                key = (schema.action.name, *[things[i] for i in telling])
+                command = self._commands.get(key)
+                if command is None:
+                    command = self._text(move, self._grammar.actions[schema.action.name].command)
+                    self._commands[key] = command
+                moves.append((command(state), move))
+        return tuple(moves)
 
-    def _move(self, schema: Schema, things: tuple[str, ...]) -> Move:
-        key = (schema.action.name, things)
-        move = self._moves.get(key)
-        if move is None:
-            move = schema.move(things)
-            text = self._grammar.actions[key[0]]
-            scope: Scope = dict(zip(self.rules.scopes[key[0]], things, strict=True))
-            self._commands[move] = Memo(
-                lambda state: self._writer.write(text.command, scope, state), self._kept
-            )
-            self._feedback[move] = Memo(
-                lambda state: self._writer.write(text.feedback, scope, state), self._kept
-            )
-            self._moves[key] = move
-        return move
-
-    def _first(self, one: Move, other: Move, state: State) -> Move:
-        """Return which of two moves with the same command is made."""
-        return min(one, other, key=lambda move: self._schemas[move.action].rank(move.things, state))
+    def _text(self, move: Move, symbols: Symbols) -> Memo[str]:
+        placeholders = self.rules.scopes[move.schema.action.name]
+        scope: Scope = dict(zip(placeholders, move.things, strict=True))
+        return Memo(lambda state: self._writer.write(symbols, scope, state), self._kept)
 
     @functools.cached_property
     def _reach(self) -> Reach:

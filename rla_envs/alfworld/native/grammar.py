@@ -331,7 +331,9 @@ def read_query(text: str, where: str) -> Query:
             if found is None:
                 _refuse(where, f"expected arguments such as r:receptacle, got {reprlib.repr(text)}")
             arguments.append((found[1], found[2] or found[1].rstrip("'")))
-        name = f"not_{match[1][1:]}" if match[1].startswith("!") else match[1]
+        name = match[1].removeprefix("!")
+        if name != match[1]:
+            name = name.removeprefix("not_") if name.startswith("not_") else f"not_{name}"
         query.append(Predicate(name, tuple(arguments)))
     return tuple(query)
 

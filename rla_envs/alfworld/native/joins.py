@@ -246,8 +246,7 @@ class Join:
         return bool(self._things.fixed(step.predicate, positions, found))
 
     def ground(self, literal: Literal, values: Sequence[str]) -> Fact:
-        """Return a literal as a fact, with the values of its variables."""
-        return (
-            literal.predicate,
-            *(values[self.places[a]] if a.startswith("?") else a for a in literal.arguments),
-        )
+        """Return the fact that a literal or its negation is, with the values of its variables."""
+        places = self.places
+        arguments = [values[places[a]] if a[0] == "?" else a for a in literal.arguments]
+        return (literal.predicate, *arguments)

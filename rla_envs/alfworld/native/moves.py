@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -15,6 +16,9 @@ Change: TypeAlias = tuple[Fact, bool]
 """A fact that comes to hold, or ceases to."""
 
 
+Rank: TypeAlias = tuple[list[tuple[str, tuple[str, ...], bool]], str]
+
+
 class Case(NamedTuple):
     """A change that happens if something holds, with the values of its variables."""
 
@@ -23,33 +27,52 @@ class Case(NamedTuple):
     change: Change
 
 
-class Move(NamedTuple):
-    """An action with things in its parameters, and what it does.
+class Outcome(NamedTuple):
+    """What a move does.
 
     Attributes:
-        action: The action's name.
-        things: The things.
         changes: What changes in any case.
         cases: What changes if something holds.
         shown: How what is shown changes, in order, where that is kept apart.
     """
 
-    action: str
-    things: tuple[str, ...]
     changes: tuple[Change, ...]
     cases: tuple[Case, ...]
     shown: tuple[Change, ...]
 
+
+class Move:
+    """An action with things in its parameters.
+
+    Args:
+        schema: The action.
+        things: The things.
+    """
+
+    def __init__(self, schema: Schema, things: tuple[str, ...]) -> None:
+        """What it does is found out when it is made: most moves are only listed."""
+        self.schema = schema
+        self.things = things
+
+    @functools.cached_property
+    def outcome(self) -> Outcome:
+        """What the move does."""
+        return self.schema.outcome(self.things)
+
     def make(self, state: State) -> None:
         """Change a state; what would both cease and come to hold comes to hold."""
-        changes: Sequence[Change] = self.changes
-        if self.cases:
-            happening = [case.change for case in self.cases if case.when.any(state, case.values)]
-            changes = sorted({*changes, *happening}, key=lambda change: change[1])
+        changes, cases, shown = self.outcome
+        if cases:
+            happening = [case.change for case in cases if case.when.any(state, case.values)]
+            changes = tuple(sorted({*changes, *happening}, key=lambda change: change[1]))
         for fact, present in changes:
             state.set(fact, present)
-        for fact, present in self.shown:
+        for fact, present in shown:
             state.set(fact, present)
+
+    def rank(self, state: State) -> Rank:
+        """Return what decides which of two moves with one command is made: the smaller goes first."""
+        return self.schema.rank(self.things, state)
 
 
 class Schema:
@@ -77,6 +100,7 @@ class Schema:
         self._indexes = indexes
         self._reachable = reachable
         self._count = len(action.parameters)
+        self._moves: dict[tuple[str, ...], Move] = {}
         self._joins = [Join(things, indexes, action.parameters, branch) for branch in action.branches]
         self._always = [_Ground(e, action, things, rules, indexes) for e in action.effects if e.when is None]
         self._cases = [_Ground(e, action, things, rules, indexes) for e in action.effects if e.when]
@@ -100,6 +124,11 @@ class Schema:
                 if not may_idle or not self._idles(join, values):
                     yield tuple(values[: self._count])
 
+    def move(self, things: tuple[str, ...]) -> Move:
+        """Return the one move with these things."""
+        move = self._moves.get(things)
+        return move or self._moves.setdefault(things, Move(self, things))
+
     def _idles(self, join: Join, values: list[str]) -> bool:
         """Return whether the precondition says that everything already is as the action would make it."""
         if self._cases:
@@ -114,7 +143,7 @@ class Schema:
     def _required(self, join: Join, values: Sequence[str]) -> Iterator[Change]:
         for literal in join.literals:
             if literal.predicate in self._rules.changing:
-                yield join.ground(_plain(literal), values), literal.positive
+                yield join.ground(literal, values), literal.positive
 
     def _changes(self, things: tuple[str, ...]) -> tuple[Change, ...]:
         facts = {
@@ -124,11 +153,11 @@ class Schema:
         }
         return tuple(sorted(change for change in facts if change[1] or (change[0], True) not in facts))
 
-    def move(self, things: tuple[str, ...]) -> Move:
-        """Return the move with these things."""
+    def outcome(self, things: tuple[str, ...]) -> Outcome:
+        """Return what the action does with these things."""
         changes = self._changes(things)
         cases = tuple(case for ground in self._cases for case in ground.cases(things))
-        return Move(self.action.name, things, changes, cases, self._shown(things, changes))
+        return Outcome(changes, cases, self._shown(things, changes))
 
     def _shown(self, things: tuple[str, ...], changes: tuple[Change, ...]) -> tuple[Change, ...]:
         """Return how what is shown changes: what may come to hold does so first, then what may cease."""
@@ -147,12 +176,10 @@ class Schema:
                     shown.append(((stored, *rest), now))
         return tuple(shown)
 
-    def rank(
-        self, things: tuple[str, ...], state: State
-    ) -> tuple[list[tuple[str, tuple[str, ...], bool]], str]:
-        """Return what decides which of two moves with one command TextWorld makes: the smaller goes first.
+    def rank(self, things: tuple[str, ...], state: State) -> Rank:
+        """Return where TextWorld's planner puts the move with these things.
 
-        Its planner sorts moves by the facts that they require, those by name, with what must not hold
+        It sorts moves by the facts that they require, those by name, with what must not hold
         after what must; then by their own names.
         """
         ranks = []
@@ -186,15 +213,20 @@ class _Ground:
         self._rules = rules
         self._empty = State(Indexes(), (), {})
         variables = (*action.parameters, *effect.variables)
+        whens = effect.when or ()
         self._each = Join(things, indexes, variables, Branch(), len(action.parameters))
-        self._when = [Join(things, indexes, variables, x, len(variables)) for x in effect.when or ()]
-        fixed = [_fixed(branch, rules) for branch in effect.when or ()]
-        self._may = [Join(things, indexes, variables, branch, len(variables)) for branch in fixed]
+        self._when = [Join(things, indexes, variables, branch, len(variables)) for branch in whens]
+        self._may = [
+            Join(things, indexes, variables, _fixed(branch, rules), len(variables)) for branch in whens
+        ]
 
     def facts(self, things: tuple[str, ...]) -> Iterator[tuple[Fact, tuple[str, ...]]]:
         """Yield the facts that the effect is about, with the values of its variables."""
+        if not self.effect.variables:
+            yield self._each.ground(self.effect.literal, things), things
+            return
         for values in self._each.all(self._empty, things):
-            yield self._each.ground(_plain(self.effect.literal), values), tuple(values)
+            yield self._each.ground(self.effect.literal, values), tuple(values)
 
     def cases(self, things: tuple[str, ...]) -> Iterator[Case]:
         """Yield what changes if something holds."""

@@ -35,6 +35,7 @@ class Rules:
         shown: Where to look up each predicate that the texts mention; those that never hold are left out.
         needs: Predicates and positions that the texts look up.
         scopes: The placeholders of each action.
+        telling: For each action, the positions of those that can make a difference to its command.
     """
 
     domain: Domain
@@ -45,6 +46,7 @@ class Rules:
     shown: dict[str, str]
     needs: tuple[tuple[str, Positions], ...]
     scopes: dict[str, tuple[tuple[str, str], ...]]
+    telling: dict[str, Positions]
 
 
 @functools.lru_cache(maxsize=32)
@@ -89,16 +91,19 @@ def compile_rules(domain_text: str, grammar_text: str) -> Rules:
 
     checker = Checker(grammar, types, need)
     checker.symbols(read_symbols(INTRO, "the intro"), frozenset(), "the intro")
-    scopes = {}
+    scopes, telling = {}, {}
     for action in domain.actions.values():
         where = f"text of action {action.name}"
         if action.name not in grammar.actions:
             _refuse(where, "it is missing from the text grammar")
         scope = tuple((name.strip("?"), kind) for name, kind in action.parameters)
         scopes[action.name] = scope
-        checker.symbols(grammar.actions[action.name].command, frozenset(scope), where)
-        checker.symbols(grammar.actions[action.name].feedback, frozenset(scope), where)
-    return Rules(domain, grammar, types, changing, forked, shown, tuple(needs), scopes)
+        texts = grammar.actions[action.name]
+        checker.symbols(texts.command, frozenset(scope), where)
+        checker.symbols(texts.feedback, frozenset(scope), where)
+        tells = checker.depends(texts.command, frozenset(scope))
+        telling[action.name] = tuple([i for i, placeholder in enumerate(scope) if placeholder in tells])
+    return Rules(domain, grammar, types, changing, forked, shown, tuple(needs), scopes, telling)
 
 
 _TASK = re.compile(r'("task"\s*:\s*\[\s*\{\s*"rhs"\s*:\s*")([\w (),.\':-]*)("\s*\}\s*\])', re.ASCII)

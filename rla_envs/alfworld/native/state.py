@@ -221,7 +221,7 @@ class Memo(Generic[T]):
         if not trace:
             self._root = _Answer(value)
             return
-        forks = [_Fork[T](bucket) for bucket, _ in trace]
+        forks: list[_Fork[T]] = [_Fork(bucket) for bucket, _ in trace]  # _Fork[T](...) takes far longer
         ends: list[_Fork[T] | _Answer[T]] = [*forks[1:], _Answer(value)]
         node = self._root = self._root or forks[0]
         for (_, content), following in zip(trace, ends, strict=True):

@@ -109,6 +109,34 @@ class Checker:
                     for rule in LIST_RULES:
                         self._rule(rule, scope, where)
 
+    def depends(
+        self, symbols: Symbols, scope: frozenset[Placeholder], seen: frozenset[str] = frozenset()
+    ) -> frozenset[Placeholder]:
+        """Return the placeholders of a scope that can make a difference to a text.
+
+        They all can if a query introduces another one, which must not stand for
+        any thing that one of them stands for.
+        """
+        found: set[Placeholder] = set()
+        for symbol in symbols:
+            if isinstance(symbol, Each):
+                query = symbol.query or ()
+                if any(not scope.issuperset(predicate.arguments) for predicate in query):
+                    return scope
+                found.update(*(predicate.arguments for predicate in query))
+                if isinstance(symbol.symbol, Word):
+                    parts = [part for option in symbol.symbol.alternatives for part in option]
+                    names = {part[0] for part in parts if not isinstance(part, str)}
+                    found.update(p for p in scope if p[0] in names)
+            for name in _called(symbol):
+                if name not in seen:
+                    for rule in self._grammar.rules[name]:
+                        if not scope.issuperset(a for p in rule.condition or () for a in p.arguments):
+                            return scope
+                        found.update(a for p in rule.condition or () for a in p.arguments)
+                        found |= self.depends(rule.symbols, scope, seen | {name})
+        return frozenset(found)
+
     def _word(self, word: Word, scope: frozenset[Placeholder], where: str) -> None:
         names = {name for name, _ in scope}
         for part in (part for option in word.alternatives for part in option):
@@ -133,6 +161,17 @@ class Checker:
             self._needs(predicate.name, known_positions(predicate, scope), len(predicate.arguments))
             scope = scope | frozenset(predicate.arguments)
         return scope
+
+
+def _called(symbol: Text | Call | Each) -> Iterator[str]:
+    """Yield the rules that a symbol calls."""
+    if isinstance(symbol, Call):
+        yield symbol.rule
+    elif isinstance(symbol, Each):
+        if isinstance(symbol.symbol, Call):
+            yield symbol.symbol.rule
+        if symbol.listed:
+            yield from LIST_RULES
 
 
 def known_positions(predicate: Predicate, scope: frozenset[Placeholder] | Scope) -> Positions:

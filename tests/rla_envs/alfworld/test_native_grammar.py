@@ -50,7 +50,7 @@ def test_texts_are_read_as_textworld_reads_them(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text", ["p(a)", "p()", " p ( a , b:c ) & !q/r(a': t-u)&p(a)", "not_p(a'':a)", "p(a:\nb)"]
+    "text", ["p(a)", "p()", " p ( a , b:c ) & !q/r(a': t-u)&p(a)", "not_p(a'':a) & !not_p(a)", "p(a:\nb)"]
 )
 def test_queries_are_read_as_textworld_reads_them(text):
     rule = logic.Rule.parse_conjunctive_query(text)
