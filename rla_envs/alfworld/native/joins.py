@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from rla_envs.alfworld.native.pddl import ROOT, Branch, Domain, Literal
@@ -244,6 +244,11 @@ class Join:
         if step.changing:
             return bool(state.read((step.predicate, positions, found)).facts)
         return bool(self._things.fixed(step.predicate, positions, found))
+
+    def values(self, literal: Literal) -> Callable[[Sequence[str]], list[str]]:
+        """Return what gives the arguments of a literal, from the values of all variables."""
+        sources = [self._source(argument) for argument in literal.arguments]
+        return lambda values: [s if isinstance(s, str) else values[s] for s in sources]
 
     def ground(self, literal: Literal, values: Sequence[str]) -> Fact:
         """Return the fact that a literal or its negation is, with the values of its variables."""

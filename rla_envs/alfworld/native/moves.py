@@ -104,25 +104,30 @@ class Schema:
         self._joins = [Join(things, indexes, action.parameters, branch) for branch in action.branches]
         self._always = [_Ground(e, action, things, rules, indexes) for e in action.effects if e.when is None]
         self._cases = [_Ground(e, action, things, rules, indexes) for e in action.effects if e.when]
-        self._may_idle = [not self._always_gains(join) for join in self._joins]
-        self._held = {
-            ground.effect.literal.predicate
+        self._tests = [self._gains(join) for join in self._joins]
+        self._held = [
+            ground.effect.literal
             for ground in self._always
             if all(_plain(ground.effect.literal) in join.literals for join in self._joins)
-        }
-
-    def _always_gains(self, join: Join) -> bool:
-        """Return whether something comes to hold of which the precondition says nothing."""
-        required = {literal.predicate for literal in join.literals if literal.positive}
-        effects = [ground.effect.literal for ground in self._always]
-        return any(literal.positive and literal.predicate not in required for literal in effects)
+        ]
 
     def things(self, state: State) -> Iterator[tuple[str, ...]]:
         """Yield what the parameters can stand for; a move that would change nothing is not a move."""
-        for join, may_idle in zip(self._joins, self._may_idle, strict=True):
+        for join, gains in zip(self._joins, self._tests, strict=True):
             for values in join.all(state):
-                if not may_idle or not self._idles(join, values):
+                if gains(values) or not self._idles(join, values):
                     yield tuple(values[: self._count])
+
+    def _gains(self, join: Join) -> Callable[[list[str]], bool]:
+        """Return a quick test whether something comes to hold that is not among what is required."""
+        for literal in (ground.effect.literal for ground in self._always if not ground.effect.variables):
+            same = [x for x in join.literals if x.positive and x.predicate == literal.predicate]
+            if literal.positive and not same:
+                return lambda values: True
+            if literal.positive:
+                gain, required = join.values(literal), [join.values(x) for x in same]
+                return lambda values: all(gain(values) != other(values) for other in required)
+        return lambda values: False
 
     def move(self, things: tuple[str, ...]) -> Move:
         """Return the one move with these things."""
@@ -162,6 +167,7 @@ class Schema:
     def _shown(self, things: tuple[str, ...], changes: tuple[Change, ...]) -> tuple[Change, ...]:
         """Return how what is shown changes: what may come to hold does so first, then what may cease."""
         sure = {fact for fact, present in changes if present}
+        held = {self._joins[0].ground(literal, things) for literal in self._held}
         every = {
             *changes,
             *(c for g in self._cases for c in g.possible(things, self._reachable) if c[0] not in sure),
@@ -172,7 +178,7 @@ class Schema:
             mark = SHOWN if name in self._rules.forked else ""
             for stored, now in ((f"{mark}{name}", present), (f"{mark}{NOT}{name}", not present)):
                 read = stored != name and self._indexes.reads(stored)
-                if read and (present or name in self._held or self._reachable(fact)):
+                if read and (present or fact in held or self._reachable(fact)):
                     shown.append(((stored, *rest), now))
         return tuple(shown)
 
