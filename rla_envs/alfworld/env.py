@@ -24,7 +24,7 @@ from rla_envs.errors import InputError, InvalidTaskError, RLAError, unknown_name
 from rla_envs.spaces import Unicode
 from rla_envs.task import Task, TaskCheck, TaskEdit
 
-ENGINES = ("textworld",)
+ENGINES = ("native", "textworld")
 
 
 class AlfWorldEnv(AdaptiveEnv[str, str]):
@@ -58,7 +58,8 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
     :data:`rla_envs.alfworld.difficulty.PARAMETERS`.
 
     Args:
-        engine: ``"textworld"``, the engine that alfworld uses.
+        engine: ``"native"``, or ``"textworld"`` for the engine that alfworld
+            uses, which plays exactly the same, some hundred times slower.
         split: ``"train"`` and ``"valid_seen"`` share ALFRED's 96 training
             rooms and have different goals in them; ``"valid_unseen"`` plays in
             the 24 test rooms.
@@ -87,7 +88,7 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
 
     def __init__(
         self,
-        engine: str = "textworld",
+        engine: str = "native",
         split: str = "train",
         difficulty: Mapping[str, object] | None = None,
         render_mode: str | None = None,
@@ -99,6 +100,7 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
             raise unknown_name("split", split, SPLITS)
         super().__init__(difficulty, render_mode)
         self.split = split
+        self._engine_name = engine
         self.observation_space = Unicode(65536)
         self.action_space = Unicode(1024)
         self._last_text = ""
@@ -106,8 +108,8 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         self._budgeted: Task | None = None
 
     # Tasks are checked in an engine of their own, so that a check never disturbs the running episode.
-    _engine = functools.cached_property(lambda self: _new_engine())
-    _checker = functools.cached_property(lambda self: _new_engine())
+    _engine = functools.cached_property(lambda self: _new_engine(self._engine_name))
+    _checker = functools.cached_property(lambda self: _new_engine(self._engine_name))
 
     def check_task(self, task: Task) -> TaskCheck:
         """Return whether a task can be played, with a shortest winning plan.
@@ -244,8 +246,12 @@ def _agree(name: str, stated: Value, measured: Value, scene: Scene) -> bool:
     return stated == measured
 
 
-def _new_engine() -> Any:
+def _new_engine(name: str) -> Any:
     # Imported here: importing rla_envs must not import TextWorld, and spaces must not need it.
+    if name == "native":
+        from rla_envs.alfworld.native.engine import NativeEngine
+
+        return NativeEngine(check_goal=False)  # a task is checked by playing a plan that wins
     from rla_envs.alfworld.textworld_engine import TextWorldEngine
 
     return TextWorldEngine()

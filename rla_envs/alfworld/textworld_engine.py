@@ -21,12 +21,13 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterator
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
 from rla_envs.alfworld import shipped
 from rla_envs.alfworld.game import GOAL_MARK, GameData
+from rla_envs.alfworld.reply import Reply
 from rla_envs.errors import InfrastructureError, InvalidTaskError, missing_extra
 
 try:
@@ -43,20 +44,6 @@ except ImportError as error:
 _LOCK = threading.RLock()
 _PLAIN = re.compile(r"[\w (),.']*", re.ASCII)
 """Text that the grammar shows as it is."""
-
-
-class Reply(NamedTuple):
-    """What the engine answers to a command.
-
-    Attributes:
-        text: The observation, as the engine wrote it.
-        commands: Admissible commands, sorted.
-        won: Whether the goal holds.
-    """
-
-    text: str
-    commands: tuple[str, ...]
-    won: bool
 
 
 class TextWorldEngine:

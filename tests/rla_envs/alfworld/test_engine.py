@@ -1,9 +1,7 @@
 """The engine answers exactly as TextWorld's own does, and leaves the process as it found it."""
 
-import json
 import os
 import random
-import subprocess
 import sys
 import threading
 from dataclasses import replace
@@ -18,6 +16,7 @@ from rla_envs.alfworld.scene import TASK_TYPES
 from rla_envs.alfworld.splits import SPLITS
 from rla_envs.errors import InfrastructureError, InvalidTaskError
 from tests.rla_envs.alfworld.games import draw_scene
+from tests.rla_envs.alfworld.stock import stock_answers
 
 textworld_engine = pytest.importorskip("rla_envs.alfworld.textworld_engine")
 TextWorldEngine = textworld_engine.TextWorldEngine
@@ -83,18 +82,7 @@ def test_every_answer_is_that_of_the_shipped_engine(engine, task_type, tmp_path)
         assert not replies[won_at - 1].won
         games.append({"data": game_data(scene), "commands": commands})
         ours.append([[r.text, list(r.commands), r.won] for r in replies])
-    (tmp_path / "games.json").write_text(json.dumps(games))
-    script = Path(__file__).with_name("play_stock.py")
-    command = [
-        sys.executable,
-        "-W",
-        "ignore",
-        str(script),
-        str(tmp_path / "games.json"),
-        str(tmp_path / "answers.json"),
-    ]
-    subprocess.run(command, check=True, cwd=tmp_path, stdout=subprocess.DEVNULL)
-    assert json.loads((tmp_path / "answers.json").read_text()) == ours
+    assert stock_answers(games, tmp_path) == ours
 
 
 def process_state():

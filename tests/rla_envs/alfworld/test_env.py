@@ -271,7 +271,7 @@ class Blocker:
 sys.meta_path.insert(0, Blocker())
 import gymnasium, rla_envs
 from rla_envs.errors import MissingExtraError
-env = gymnasium.make("RLA/AlfWorld-v0")
+env = gymnasium.make("RLA/AlfWorld-v0", engine={engine!r})
 try:
     env.reset(seed=0)
 except MissingExtraError as error:
@@ -279,9 +279,9 @@ except MissingExtraError as error:
 """
 
 
-@pytest.mark.parametrize("blocked", ["alfworld", "textworld"])
-def test_a_missing_package_is_named_with_what_to_install(blocked):
-    printed = run_python("-c", BLOCK.format(blocked=blocked))
+@pytest.mark.parametrize(("blocked", "engine"), [("alfworld", "native"), ("textworld", "textworld")])
+def test_a_missing_package_is_named_with_what_to_install(blocked, engine):
+    printed = run_python("-c", BLOCK.format(blocked=blocked, engine=engine))
     assert f"({blocked}" in printed
     assert "pip install 'rlanything[alfworld]'" in printed
     assert printed.count("\n") == 1
@@ -294,6 +294,21 @@ def test_a_home_that_cannot_be_written_is_one_clear_line(tmp_path):
     printed = run_python("-c", code, ALFWORLD_DATA=str(tmp_path / "file" / "data"))
     assert printed.startswith("InfrastructureError alfworld cannot make its data folder")
     assert "set ALFWORLD_DATA" in printed
+
+
+def test_the_native_engine_plays_without_textworld_and_what_comes_with_it():
+    absent = ("textworld", "tatsu", "fast_downward", "spacy", "jericho")
+    code = f"import sys; sys.modules.update(dict.fromkeys({absent}))\n"
+    code += "import gymnasium, rla_envs\nenv = gymnasium.make('RLA/AlfWorld-v0')\n"
+    code += "observation, info = env.reset(seed=0)\n"
+    code += "print(env.step(info['admissible_commands'][0])[0].count('You arrive'))"
+    assert run_python("-c", code) == "1\n"
+
+
+def test_both_engines_give_the_same_episode():
+    native, reference = (gym.make(ENV_ID, engine=name, difficulty=SMALL) for name in ("native", "textworld"))
+    assert digest(episode(native, seed=3)) == digest(episode(reference, seed=3))
+    reference.close()
 
 
 def test_importing_the_environments_imports_no_engine():

@@ -1,0 +1,257 @@
+"""What an action can be done with, and what it then changes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from rla_envs.alfworld.native.joins import Join, Things
+from rla_envs.alfworld.native.pddl import Action, Branch, Effect, Literal
+from rla_envs.alfworld.native.rules import NOT, SHOWN, Rules
+from rla_envs.alfworld.native.state import Fact, Indexes, State
+from rla_envs.errors import InvalidTaskError
+
+Change: TypeAlias = tuple[Fact, bool]
+"""A fact that comes to hold, or ceases to."""
+
+
+Rank: TypeAlias = tuple[list[tuple[str, tuple[str, ...], bool]], str]
+
+
+class Case(NamedTuple):
+    """A change that happens if something holds, with the values of its variables."""
+
+    when: Join
+    values: tuple[str, ...]
+    change: Change
+
+
+class Outcome(NamedTuple):
+    """What a move does.
+
+    Attributes:
+        changes: What changes in any case.
+        cases: What changes if something holds.
+        shown: How what is shown changes, in order, where that is kept apart.
+    """
+
+    changes: tuple[Change, ...]
+    cases: tuple[Case, ...]
+    shown: tuple[Change, ...]
+
+
+class Move:
+    """An action with things in its parameters.
+
+    Args:
+        schema: The action.
+        things: The things.
+    """
+
+    def __init__(self, schema: Schema, things: tuple[str, ...]) -> None:
+        """What it does is found out when it is made: most moves are only listed."""
+        self.schema = schema
+        self.things = things
+
+    @functools.cached_property
+    def outcome(self) -> Outcome:
+        """What the move does."""
+        return self.schema.outcome(self.things)
+
+    def make(self, state: State) -> None:
+        """Change a state; what would both cease and come to hold comes to hold."""
+        changes, cases, shown = self.outcome
+        if cases:
+            happening = [case.change for case in cases if case.when.any(state, case.values)]
+            changes = tuple(sorted({*changes, *happening}, key=lambda change: change[1]))
+        for fact, present in changes:
+            state.set(fact, present)
+        for fact, present in shown:
+            state.set(fact, present)
+
+    def rank(self, state: State) -> Rank:
+        """Return what decides which of two moves with one command is made: the smaller goes first."""
+        return self.schema.rank(self.things, state)
+
+
+class Schema:
+    """An action of the domain in one game.
+
+    Args:
+        action: The action.
+        things: The game's objects and unchanging facts.
+        rules: The rules of the game.
+        indexes: Told which buckets the action reads.
+        reachable: Whether a fact can ever hold.
+    """
+
+    def __init__(
+        self,
+        action: Action,
+        things: Things,
+        rules: Rules,
+        indexes: Indexes,
+        reachable: Callable[[Fact], bool],
+    ) -> None:
+        """Decide how to look for moves."""
+        self.action = action
+        self._rules = rules
+        self._indexes = indexes
+        self._reachable = reachable
+        self._count = len(action.parameters)
+        self._moves: dict[tuple[str, ...], Move] = {}
+        self._joins = [Join(things, indexes, action.parameters, branch) for branch in action.branches]
+        self._always = [_Ground(e, action, things, rules, indexes) for e in action.effects if e.when is None]
+        self._cases = [_Ground(e, action, things, rules, indexes) for e in action.effects if e.when]
+        self._tests = [self._gains(join) for join in self._joins]
+        self._held = [
+            ground.effect.literal
+            for ground in self._always
+            if all(_plain(ground.effect.literal) in join.literals for join in self._joins)
+        ]
+
+    def things(self, state: State) -> Iterator[tuple[str, ...]]:
+        """Yield what the parameters can stand for; a move that would change nothing is not a move."""
+        for join, gains in zip(self._joins, self._tests, strict=True):
+            for values in join.all(state):
+                if gains(values) or not self._idles(join, values):
+                    yield tuple(values[: self._count])
+
+    def _gains(self, join: Join) -> Callable[[list[str]], bool]:
+        """Return a quick test whether something comes to hold that is not among what is required."""
+        for literal in (ground.effect.literal for ground in self._always if not ground.effect.variables):
+            same = [x for x in join.literals if x.positive and x.predicate == literal.predicate]
+            if literal.positive and not same:
+                return lambda values: True
+            if literal.positive:
+                gain, required = join.values(literal), [join.values(x) for x in same]
+                return lambda values: all(gain(values) != other(values) for other in required)
+        return lambda values: False
+
+    def move(self, things: tuple[str, ...]) -> Move:
+        """Return the one move with these things."""
+        move = self._moves.get(things)
+        return move or self._moves.setdefault(things, Move(self, things))
+
+    def _idles(self, join: Join, values: list[str]) -> bool:
+        """Return whether the precondition says that everything already is as the action would make it."""
+        if self._cases:
+            return False
+        required = dict(self._required(join, values))
+        changes = self._changes(tuple(values[: self._count]))
+        return all(
+            required[fact] is present if fact in required else not present and not self._reachable(fact)
+            for fact, present in changes
+        )
+
+    def _required(self, join: Join, values: Sequence[str]) -> Iterator[Change]:
+        for literal in join.literals:
+            if literal.predicate in self._rules.changing:
+                yield join.ground(literal, values), literal.positive
+
+    def _changes(self, things: tuple[str, ...]) -> tuple[Change, ...]:
+        facts = {
+            (fact, ground.effect.literal.positive)
+            for ground in self._always
+            for fact, _ in ground.facts(things)
+        }
+        return tuple(sorted(change for change in facts if change[1] or (change[0], True) not in facts))
+
+    def outcome(self, things: tuple[str, ...]) -> Outcome:
+        """Return what the action does with these things."""
+        changes = self._changes(things)
+        cases = tuple(case for ground in self._cases for case in ground.cases(things))
+        return Outcome(changes, cases, self._shown(things, changes))
+
+    def _shown(self, things: tuple[str, ...], changes: tuple[Change, ...]) -> tuple[Change, ...]:
+        """Return how what is shown changes: what may come to hold does so first, then what may cease."""
+        sure = {fact for fact, present in changes if present}
+        held = {self._joins[0].ground(literal, things) for literal in self._held}
+        every = {
+            *changes,
+            *(c for g in self._cases for c in g.possible(things, self._reachable) if c[0] not in sure),
+        }
+        shown: list[Change] = []
+        for fact, present in sorted(every, key=lambda change: (not change[1], change[0])):
+            name, *rest = fact
+            mark = SHOWN if name in self._rules.forked else ""
+            for stored, now in ((f"{mark}{name}", present), (f"{mark}{NOT}{name}", not present)):
+                read = stored != name and self._indexes.reads(stored)
+                if read and (present or fact in held or self._reachable(fact)):
+                    shown.append(((stored, *rest), now))
+        return tuple(shown)
+
+    def rank(self, things: tuple[str, ...], state: State) -> Rank:
+        """Return where TextWorld's planner puts the move with these things.
+
+        It sorts moves by the facts that they require, those by name, with what must not hold
+        after what must; then by their own names.
+        """
+        ranks = []
+        for join in self._joins:
+            if join.has_never:
+                raise InvalidTaskError(
+                    f"PDDL action {self.action.name}: a 'forall' is not supported where moves share a command"
+                )
+            for values in join.all(state):
+                if tuple(values[: self._count]) == things and not self._idles(join, values):
+                    required = {
+                        (fact[0], fact[1:], not present)
+                        for fact, present in self._required(join, values)
+                        if present or self._reachable(fact)
+                    }
+                    ranks.append(sorted(required))
+        return min(ranks), f"({' '.join((self.action.name, *things))})"
+
+
+def _plain(literal: Literal) -> Literal:
+    return literal._replace(positive=True)
+
+
+class _Ground:
+    """An effect of an action in one game."""
+
+    def __init__(
+        self, effect: Effect, action: Action, things: Things, rules: Rules, indexes: Indexes
+    ) -> None:
+        self.effect = effect
+        self._rules = rules
+        self._empty = State(Indexes(), (), {})
+        variables = (*action.parameters, *effect.variables)
+        whens = effect.when or ()
+        self._each = Join(things, indexes, variables, Branch(), len(action.parameters))
+        self._when = [Join(things, indexes, variables, branch, len(variables)) for branch in whens]
+        self._may = [
+            Join(things, indexes, variables, _fixed(branch, rules), len(variables)) for branch in whens
+        ]
+
+    def facts(self, things: tuple[str, ...]) -> Iterator[tuple[Fact, tuple[str, ...]]]:
+        """Yield the facts that the effect is about, with the values of its variables."""
+        if not self.effect.variables:
+            yield self._each.ground(self.effect.literal, things), things
+            return
+        for values in self._each.all(self._empty, things):
+            yield self._each.ground(self.effect.literal, values), tuple(values)
+
+    def cases(self, things: tuple[str, ...]) -> Iterator[Case]:
+        """Yield what changes if something holds."""
+        for fact, values in self.facts(things):
+            for join in self._when:
+                yield Case(join, values, (fact, self.effect.literal.positive))
+
+    def possible(self, things: tuple[str, ...], reachable: Callable[[Fact], bool]) -> Iterator[Change]:
+        """Yield what changes if something holds that is not ruled out from the start."""
+        for fact, values in self.facts(things):
+            for whole, fixed in zip(self._when, self._may, strict=True):
+                wanted = [x for x in whole.literals if x.positive and x.predicate in self._rules.changing]
+                if any(
+                    all(reachable(fixed.ground(x, found)) for x in wanted if x.predicate != "=")
+                    for found in fixed.all(self._empty, values)
+                ):
+                    yield fact, self.effect.literal.positive
+
+
+def _fixed(branch: Branch, rules: Rules) -> Branch:
+    """Return the part of a condition about what never changes."""
+    return Branch(branch.variables, tuple(x for x in branch.literals if x.predicate not in rules.changing))

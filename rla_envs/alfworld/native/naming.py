@@ -1,0 +1,46 @@
+"""What things are called: alfworld's numbering, from any game's ids."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+
+from rla_envs.errors import InvalidTaskError
+
+
+def names_of(mentioned: Collection[str], kinds: dict[str, str]) -> dict[str, dict[str, str]]:
+    """Return what texts may say of each thing; names are numbered as alfworld's Demangler does.
+
+    It goes through the ids in order and counts each kind down; what has no
+    place in its id keeps its id as a name, with a space after it.
+    """
+    kind_of: dict[str, str] = {}
+    for thing in mentioned:
+        kind, marked, _ = thing.partition("_bar_")
+        if marked:
+            kind_of[thing] = kind + "basin" if "basin" in thing else kind
+        elif "|" in thing:
+            raise InvalidTaskError(f"PDDL objects: no name can be made of {thing!r}")
+    left = Counter(kind_of.values())
+    names = {}
+    for thing in sorted(mentioned):
+        if thing in kind_of:
+            kind = kind_of[thing]
+            name = f"{_plain(kind)} {left[kind]}"
+            left[kind] -= 1
+        else:
+            name = f"{_plain(thing)} "
+        names[thing] = {
+            "id": thing,
+            "name": name,
+            "type": kinds[thing],
+            "definite": "the",
+            "indefinite": "a",
+        }
+    return names
+
+
+def _plain(word: str) -> str:
+    for mangled, character in (("_minus_", "-"), ("_plus_", "+"), ("_dot_", "."), ("_comma_", ",")):
+        word = word.replace(mangled, character)
+    return word

@@ -1,0 +1,229 @@
+"""What holds in a game, by what its rules ask for, and answers that are kept until what they read changes.
+
+Rules and texts read the state through *buckets*: the facts of one predicate
+with given things at given positions. Equal contents of a bucket are one object,
+so a kept answer (:class:`Memo`) is found by following the buckets that it read,
+each to its present content. That makes kept answers correct by construction: no
+rule says what to forget when, and a state seen before costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Generic, TypeAlias, TypeVar
+
+Fact: TypeAlias = tuple[str, ...]
+"""A predicate's name and the ids of things."""
+
+Positions: TypeAlias = tuple[int, ...]
+Bucket: TypeAlias = tuple[str, Positions, tuple[str, ...]]
+"""A predicate, positions among its arguments, and the things at these positions."""
+
+T = TypeVar("T")
+
+
+class Content:
+    """The facts in a bucket, as tuples of their arguments, sorted."""
+
+    __slots__ = ("_others", "facts", "pool")
+
+    def __init__(self, facts: tuple[Fact, ...], pool: dict[tuple[Fact, ...], Content]) -> None:
+        """Make a content; see :func:`content_of`."""
+        self.facts = facts
+        self.pool = pool
+        self._others: dict[tuple[Fact, bool], Content] = {}
+
+    def changed(self, arguments: Fact, present: bool) -> Content:
+        """Return the content with a fact more or less; it must not be, or be, among these."""
+        other = self._others.get((arguments, present))
+        if other is None:
+            facts = {*self.facts, arguments} if present else {*self.facts} - {arguments}
+            other = content_of(tuple(sorted(facts)), self.pool)
+            self._others[arguments, present] = other
+        return other
+
+
+def content_of(facts: tuple[Fact, ...], pool: dict[tuple[Fact, ...], Content]) -> Content:
+    """Return the one content of a pool with these facts."""
+    found = pool.get(facts)
+    if found is None:
+        found = pool.setdefault(facts, Content(facts, pool))
+    return found
+
+
+class Indexes:
+    """Which buckets each predicate has."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._positions: dict[str, list[Positions]] = {}
+        self._keys: dict[Fact, tuple[Bucket, ...]] = {}
+
+    def need(self, predicate: str, positions: Positions) -> None:
+        """Keep buckets of a predicate by the things at these positions."""
+        known = self._positions.setdefault(predicate, [])
+        if positions not in known:
+            known.append(positions)
+
+    def reads(self, predicate: str) -> bool:
+        """Return whether anything ever asks for a predicate."""
+        return predicate in self._positions
+
+    def buckets(self, fact: Fact) -> tuple[Bucket, ...]:
+        """Return the buckets that a fact is in."""
+        keys = self._keys.get(fact)
+        if keys is None:
+            name, arguments = fact[0], fact[1:]
+            keys = tuple(
+                (name, positions, tuple([arguments[i] for i in positions]))
+                for positions in self._positions.get(name, ())
+            )
+            self._keys[fact] = keys
+        return keys
+
+
+class State:
+    """The facts that hold, by bucket. Copies share what is the same.
+
+    Args:
+        indexes: Which buckets to keep.
+        facts: What holds.
+        pool: The contents known so far.
+    """
+
+    def __init__(
+        self, indexes: Indexes, facts: Iterable[Fact], pool: dict[tuple[Fact, ...], Content]
+    ) -> None:
+        """Sort the facts into their buckets."""
+        self._indexes = indexes
+        self.facts = set(facts)
+        self.nothing = content_of((), pool)
+        self.trace: list[tuple[Bucket, Content]] | None = None
+        collected: dict[Bucket, list[Fact]] = {}
+        for fact in self.facts:
+            for bucket in indexes.buckets(fact):
+                collected.setdefault(bucket, []).append(fact[1:])
+        self.buckets = {b: content_of(tuple(sorted(facts)), pool) for b, facts in collected.items()}
+
+    def copy(self) -> State:
+        """Return an independent state in which the same holds."""
+        other = State.__new__(State)
+        other._indexes = self._indexes
+        other.facts = self.facts.copy()
+        other.nothing = self.nothing
+        other.trace = None
+        other.buckets = self.buckets.copy()
+        return other
+
+    def read(self, bucket: Bucket) -> Content:
+        """Return what is in a bucket."""
+        content = self.buckets.get(bucket, self.nothing)
+        if self.trace is not None:
+            self.trace.append((bucket, content))
+        return content
+
+    def set(self, fact: Fact, present: bool) -> None:
+        """Make a fact hold or not hold."""
+        if (fact in self.facts) is present:
+            return
+        if present:
+            self.facts.add(fact)
+        else:
+            self.facts.discard(fact)
+        buckets, arguments = self.buckets, fact[1:]
+        for bucket in self._indexes.buckets(fact):
+            buckets[bucket] = buckets.get(bucket, self.nothing).changed(arguments, present)
+
+
+class _Fork(Generic[T]):
+    """What a kept answer read next, and where to go on for each content of it."""
+
+    __slots__ = ("after", "bucket")
+
+    def __init__(self, bucket: Bucket) -> None:
+        self.bucket = bucket
+        self.after: dict[Content, _Fork[T] | _Answer[T]] = {}
+
+
+class _Answer(Generic[T]):
+    __slots__ = ("value",)
+
+    def __init__(self, value: T) -> None:
+        self.value = value
+
+
+class Kept:
+    """How many answers some memos keep, and how often all were dropped."""
+
+    __slots__ = ("age", "count")
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self.count = 0
+        self.age = 0
+
+    def drop(self) -> None:
+        """Make all these memos forget."""
+        self.count = 0
+        self.age += 1
+
+
+class Memo(Generic[T]):
+    """A function of the state, computed once for each way in which what it reads can be.
+
+    Args:
+        compute: The function; it may read the state and call other memos, and
+            must depend on nothing else.
+        kept: Counts the answers, and says when to forget them.
+    """
+
+    __slots__ = ("_age", "_compute", "_kept", "_root")
+
+    def __init__(self, compute: Callable[[State], T], kept: Kept) -> None:
+        """Start with no answers."""
+        self._compute = compute
+        self._kept = kept
+        self._age = kept.age
+        self._root: _Fork[T] | _Answer[T] | None = None
+
+    def __call__(self, state: State) -> T:
+        """Return the answer for a state."""
+        if self._age != self._kept.age:
+            self._age = self._kept.age
+            self._root = None
+        node = self._root
+        buckets, nothing, trace = state.buckets, state.nothing, state.trace
+        while node is not None:
+            if isinstance(node, _Answer):
+                return node.value
+            bucket = node.bucket
+            content = buckets.get(bucket, nothing)
+            if trace is not None:
+                trace.append((bucket, content))
+            node = node.after.get(content)
+        return self._computed(state)
+
+    def _computed(self, state: State) -> T:
+        outer, state.trace = state.trace, []
+        try:
+            value = self._compute(state)
+            trace = dict(state.trace)
+        finally:
+            state.trace = outer
+        if outer is not None:
+            outer.extend(trace.items())
+        self._keep(list(trace.items()), value)
+        return value
+
+    def _keep(self, trace: list[tuple[Bucket, Content]], value: T) -> None:
+        # The same contents lead to the same reads, so a path that exists asks for the same buckets.
+        self._kept.count += 1
+        if not trace:
+            self._root = _Answer(value)
+            return
+        forks: list[_Fork[T]] = [_Fork(bucket) for bucket, _ in trace]  # _Fork[T](...) takes far longer
+        ends: list[_Fork[T] | _Answer[T]] = [*forks[1:], _Answer(value)]
+        node = self._root = self._root or forks[0]
+        for (_, content), following in zip(trace, ends, strict=True):
+            assert isinstance(node, _Fork)
+            node = node.after.setdefault(content, following)
