@@ -55,9 +55,11 @@ def _print_env(console: Console, base: str, ids: Sequence[str]) -> None:
     table.add_column(no_wrap=True)
     table.add_column()
     for parameter in parameters:
-        default = "drawn" if parameter.default is None else _value(parameter, parameter.default)
+        default = "drawn unless given"
+        if parameter.default is not None:
+            default = f"default {_value(parameter, parameter.default)}"
         harder = "larger" if parameter.direction > 0 else "smaller"
-        values = f"{_range(parameter)}; default {default}, {harder} is harder"
+        values = f"{_range(parameter)}; {default}; {harder} is harder"
         table.add_row(parameter.name, f"{values}\n{parameter.meaning}")
     console.print(table, highlight=False)
     console.print()

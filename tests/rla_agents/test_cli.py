@@ -156,12 +156,12 @@ def test_report_prints_the_page_it_made(capsys, tmp_path):
 
 
 def test_envs_lists_every_id_and_every_parameter(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("COLUMNS", "80")
     assert main(["envs"]) == 0
     listed = capsys.readouterr().out
     for env_id in env_ids():
         assert env_id in listed
-    for word in ("receptacles", "step_budget", "smaller", "pick_two_obj_and_place"):
+    for word in ("closed_containers", "step_budget", "smaller", "pick_clean_then_place_in_recep"):
         assert word in listed
 
 

@@ -7,7 +7,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from rla_envs.errors import UnknownNameError
+from rla_envs.errors import InputError, UnknownNameError
 from tests.rla_envs.toy_env import ToyEnv
 from tests.wrappers.players import RuleCritic
 from wrappers import CriticFeedback, NumberedCommands, curriculum_names
@@ -79,6 +79,12 @@ def test_a_given_task_is_played_and_no_other(names):
 def test_an_unknown_option_is_an_error_from_any_depth(names, options):
     with pytest.raises(UnknownNameError, match="unknown reset option .* Did you mean '(difficulty|task)'"):
         stack(names).reset(options=options)
+
+
+@pytest.mark.parametrize("names", STACKS, ids="-".join)
+def test_options_that_are_no_mapping_are_an_error_from_any_depth(names):
+    with pytest.raises(InputError, match="reset options: expected a mapping"):
+        stack(names).reset(options=["task"])
 
 
 @pytest.mark.parametrize("names", STACKS, ids="-".join)

@@ -160,6 +160,8 @@ def test_a_curriculum_of_somebody_elses_module_is_found_by_path():
     ("path", "message"),
     [
         ("no_such_module:X", "cannot import module 'no_such_module'"),
+        (":X", "cannot import module ''"),
+        (".curricula:X", "cannot import module '.curricula'"),
         ("wrappers.curricula.uniform:Unifrm", "Did you mean 'Uniform'"),
         ("rla_envs.task:Task", "Task has no bind|has no bind"),
     ],
