@@ -332,7 +332,8 @@ def _build(curriculum: str | Curriculum, kwargs: Mapping[str, Any] | None) -> Cu
             )
         if isinstance(curriculum, type):
             raise InputError(
-                f"curriculum: expected a name or an object, got the class {curriculum.__name__}; make one of it"
+                f"curriculum: expected a name or an object, got the class {curriculum.__name__}; "
+                "make an object of it"
             )
         return check_curriculum(curriculum)
     try:

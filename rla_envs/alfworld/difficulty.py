@@ -6,6 +6,7 @@ from rla_envs.alfworld import shipped
 from rla_envs.alfworld.plan import Planner
 from rla_envs.alfworld.scene import TASK_TYPES, Receptacle, Scene
 from rla_envs.difficulty import DifficultyParameter
+from rla_envs.errors import InvalidTaskError
 from rla_envs.task import Task
 
 
@@ -32,6 +33,18 @@ def closed_share(scene: Scene) -> float:
     """Return the share of containers without an object of the goal's type that start closed; 0 if none."""
     containers = free_containers(scene)
     return sum(r.closed for r in containers) / len(containers) if containers else 0.0
+
+
+def stated_step_budget(task: Task) -> float:
+    """Return the step budget that a task states, as a multiple of its shortest plan.
+
+    Raises:
+        InvalidTaskError: If it states none that is a number.
+    """
+    value = task.difficulty.get("step_budget")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidTaskError(f"difficulty parameter 'step_budget': expected a number, got {value!r}")
+    return float(value)
 
 
 def _scene(task: Task) -> Scene:

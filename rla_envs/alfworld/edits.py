@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rla_envs.alfworld import shipped
-from rla_envs.alfworld.difficulty import closed_share, hiding_depth
+from rla_envs.alfworld.difficulty import closed_share, hiding_depth, stated_step_budget
 from rla_envs.alfworld.generator import goal_choices
 from rla_envs.alfworld.names import display_names
 from rla_envs.alfworld.proposals import propose_edits
@@ -53,9 +53,9 @@ def apply_edit(task: Task, edit: TaskEdit) -> Task:
         RefusedEditError: If an operation or a field is unknown, missing or of
             the wrong type, or names something the scene does not have, or if
             nothing changes.
-        InvalidTaskError: If the edited scene is not one that alfworld allows.
+        InvalidTaskError: If the task or the edited scene is not one that alfworld allows.
     """
-    before = draft = _Draft(Scene.from_payload(task.payload), float(task.difficulty["step_budget"]))
+    before = draft = _Draft(Scene.from_payload(task.payload), stated_step_budget(task))
     for change in edit.changes:
         if change["op"] not in _OPERATIONS:
             raise RefusedEditError(str(unknown_name("edit operation", change["op"][:80], _OPERATIONS)))

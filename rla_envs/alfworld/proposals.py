@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rla_envs.alfworld import shipped
-from rla_envs.alfworld.difficulty import hiding_depth
+from rla_envs.alfworld.difficulty import hiding_depth, stated_step_budget
 from rla_envs.alfworld.names import display_names
 from rla_envs.alfworld.scene import LIGHT, TASK_TYPES, Goal, Scene, check_goal
 from rla_envs.errors import InvalidTaskError
@@ -28,6 +28,9 @@ def propose_edits(task: Task, direction: str, rng: np.random.Generator) -> list[
         task: A valid AlfWorld task.
         direction: ``"harder"`` or ``"easier"``.
         rng: Source of all randomness.
+
+    Raises:
+        InvalidTaskError: If the task is not one of AlfWorld.
     """
     scene = Scene.from_payload(task.payload)
     harder = direction == "harder"
@@ -36,7 +39,7 @@ def propose_edits(task: Task, direction: str, rng: np.random.Generator) -> list[
         *_hiding_changes(scene, harder),
         *_container_changes(scene, harder),
         *_distractor_changes(scene, harder),
-        *_other_changes(scene, float(task.difficulty["step_budget"]), harder),
+        *_other_changes(scene, stated_step_budget(task), harder),
     ]
     return [
         TaskEdit((changes[int(i)],), direction=direction, author="rule", reason=f"one {direction} step")

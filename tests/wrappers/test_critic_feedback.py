@@ -276,7 +276,7 @@ def test_fixed_at_the_default_plays_the_bare_environments_episodes():
         ({"step_weight": float("nan")}, "step_weight: expected a number"),
         ({"step_weight": float("inf")}, "step_weight: expected a number"),
         ({"curriculum": 3}, "int has no bind"),
-        ({"curriculum": Recorder}, "got the class Recorder; make one of it"),
+        ({"curriculum": Recorder}, "got the class Recorder; make an object of it"),
         ({"curriculum_kwargs": ["discount"]}, "curriculum_kwargs: expected JSON values"),
         ({"critic": "oracle"}, r"expected an object with judge\(episodes\), got str"),
         ({"curriculum_kwargs": {"discount": np.ones(2)}}, "curriculum_kwargs: expected JSON values"),

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rla_envs import TaskEdit
+from rla_envs import Task, TaskEdit
 from rla_envs.alfworld.difficulty import PARAMETERS, closed_share
 from rla_envs.alfworld.edits import apply_edit, propose_edits
 from rla_envs.alfworld.names import display_names
 from rla_envs.alfworld.plan import Planner
 from rla_envs.alfworld.scene import Scene
-from rla_envs.errors import InputError, RefusedEditError
+from rla_envs.errors import InputError, InvalidTaskError, RefusedEditError
 from tests.rla_envs.alfworld.games import draw_task, plays_to_a_win
 
 OPERATIONS = ["set_goal", "add_object", "move_object", "remove_object", "hide_target"]
@@ -252,3 +252,12 @@ def test_any_edit_gives_a_scene_that_can_be_won_or_one_clear_line(changes):
     if edited is None:
         return
     assert Planner(Scene.from_payload(edited.payload)).plan() is not None
+
+
+@pytest.mark.parametrize("difficulty", [{}, {"step_budget": "long"}, {"step_budget": True}])
+def test_a_task_without_a_step_budget_is_neither_edited_nor_rewritten(env, difficulty):
+    task = draw_task(0)
+    bad = Task(task.env_id, difficulty, task.payload)
+    assert "'step_budget': expected a number" in refusal(env, bad, {"op": "name_place", "value": True})
+    with pytest.raises(InvalidTaskError, match="'step_budget': expected a number"):
+        propose_edits(bad, "harder", np.random.default_rng(0))
