@@ -12,7 +12,7 @@ def test_the_quick_start_runs():
     pytest.importorskip("alfworld", reason="needs the 'alfworld' extra")
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
     runnable = [block for block in blocks if "Mine/" not in block]
-    assert len(runnable) == 2
+    assert len(runnable) == 3
     names = {}
     for block in runnable:
         exec(block, names)

@@ -70,7 +70,7 @@ class Thompson(BaseCurriculum):
         check_number("bins", bins, 2, integer=True)
         check_number("discount", discount, 0.0, 1.0)
         check_number("max_cells", max_cells, 2, integer=True)
-        if isinstance(prior, str) or not isinstance(prior, Sequence) or len(prior) != 2:
+        if not isinstance(prior, Sequence) or len(prior) != 2:
             raise InputError(f"prior: expected two numbers (a, b), got {prior!r}")
         for value in prior:
             check_number("prior", value, 1e-3)

@@ -24,11 +24,15 @@ EPISODE = Episode(
 def test_each_role_opens_with_exactly_one_beginning_token(
     make_model, make_tokenizer, template, adds_bos, instructed
 ):
-    model = make_model(tokenizer=make_tokenizer(template=template, bos="<s>", adds_bos=adds_bos), context=2048)
+    model = make_model(
+        tokenizer=make_tokenizer(template=template, bos="<s>", adds_bos=adds_bos), context=2048
+    )
     begin = model.tokenizer.bos_token_id
     expected = int(adds_bos or "bos_token" in template)
     policy = Policy(model, Sampling(), instructed=instructed)
-    critic = LLMCritic(model, Sampling(max_tokens=3), torch.Generator().manual_seed(0), 1, instructed=instructed)
+    critic = LLMCritic(
+        model, Sampling(max_tokens=3), torch.Generator().manual_seed(0), 1, instructed=instructed
+    )
     prompts = [policy.opening("you see a mug", ["look"]), critic.opening(EPISODE)]
     for prompt in prompts:
         assert prompt.count(begin) == expected
