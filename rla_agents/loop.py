@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils.tensorboard import SummaryWriter
 
 from rla_agents.batches import Group, critic_items, policy_items, score
 from rla_agents.checkpoint import (
@@ -91,7 +92,14 @@ def _resume(loop: Loop, store: CheckpointStore, files: RunFiles, display: Displa
     for skipped in found.skipped:
         display.note(f"checkpoint {skipped.path.name} is skipped: {skipped.reason}")
     if found.checkpoint is None:
-        display.note("no complete checkpoint: starting from the beginning")
+        if found.skipped:
+            # Starting over would throw away what the run has written.
+            raise InputError(
+                f"--resume: no checkpoint in {store.folder} can be read; the newest, "
+                f"{found.skipped[0].path.name}, is damaged: {found.skipped[0].reason}. Restore one, or "
+                "start a new run in another folder"
+            )
+        display.note("no checkpoint yet: starting from the beginning")
         return 0
     loop.restore(found.checkpoint.path)
     files.rewind(found.checkpoint.iteration)
@@ -121,13 +129,12 @@ def _run(loop: Loop, store: CheckpointStore, files: RunFiles, display: Display, 
             if (iteration + 1) % config.checkpoint_every == 0 or iteration + 1 == config.iterations:
                 store.save(iteration, loop.parts())
             display.iteration(row)
+    display.note(loop.curriculum.explain())
     _evaluate(loop, files, display, "after", config.iterations)
 
 
 @contextmanager
 def _board(folder: Path, start: int) -> Iterator[Any]:
-    from torch.utils.tensorboard import SummaryWriter
-
     writer = SummaryWriter(str(folder / "tensorboard"), purge_step=start)
     try:
         yield writer
@@ -178,6 +185,8 @@ class Loop:
         self.task_types = parameters["task_type"].names if "task_type" in parameters else ()
         self.curriculum = make_curriculum(config.curriculum.name, **config.curriculum.arguments)
         self.curriculum.bind(FreeParameters(source))
+        # A missing package, or a difficulty without any task, shows itself with the first task.
+        source.sample_task(None, np.random.default_rng(config.seed))
         model = load_model(config.policy.model, config.policy.device)
         sampling = Sampling(config.policy.temperature, max_tokens=config.policy.max_tokens)
         self.policy = Policy(

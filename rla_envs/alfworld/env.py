@@ -152,10 +152,11 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         Empty if the goal holds. Some plan always exists: nothing a player can
         do makes a game unwinnable.
         """
+        task = self.task  # says what to do before the first reset
         scene = self._planner.scene
         plan = self._planner.plan(situation(scene, self._engine.facts()))
         if plan is None:
-            raise InputError(f"task {self.task.id} has no plan from here")
+            raise InputError(f"task {task.id} has no plan from here")
         return plan
 
     def render(self) -> str | None:

@@ -153,20 +153,28 @@ def test_alfworld_repeats_byte_for_byte_with_and_without_workers(models, tmp_pat
     assert result["before"]["sampled"]["n"] == result["after"]["sampled"]["n"] == 2
 
 
-@pytest.mark.parametrize("damaged", [["000002"], ["000002", "000001"]])
-def test_a_damaged_checkpoint_is_passed_over_and_the_run_ends_the_same(
-    finished, models, tmp_path, damaged, capsys
-):
+def truncate_policy(run, checkpoint):
+    path = run / "checkpoints" / checkpoint / "policy" / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def test_a_damaged_checkpoint_is_passed_over_and_the_run_ends_the_same(finished, models, tmp_path, capsys):
     run = shutil.copytree(finished / "threshold", tmp_path / "run")
     expected = outcome(run)
-    for name in damaged:
-        path = run / "checkpoints" / name / "policy" / "model.safetensors"
-        path.write_bytes(path.read_bytes()[:-100])
+    truncate_policy(run, "000002")
     train(doors_config(models, run), resume=True)
-    shown = capsys.readouterr().err
-    for name in damaged:
-        assert f"checkpoint {name} is skipped: policy/model.safetensors has" in shown
+    assert "checkpoint 000002 is skipped: policy/model.safetensors has" in capsys.readouterr().err
     assert outcome(run) == expected
+
+
+def test_a_run_whose_checkpoints_are_all_damaged_is_not_started_over(finished, models, tmp_path):
+    run = shutil.copytree(finished / "threshold", tmp_path / "run")
+    written = (run / "metrics.jsonl").read_bytes()
+    for name in ("000002", "000001"):
+        truncate_policy(run, name)
+    with pytest.raises(InputError, match="000002, is damaged: policy/model.safetensors has"):
+        train(doors_config(models, run), resume=True, quiet=True)
+    assert (run / "metrics.jsonl").read_bytes() == written
 
 
 def test_a_resumed_run_may_be_longer_and_is_evaluated_at_its_new_end(finished, models, tmp_path):
