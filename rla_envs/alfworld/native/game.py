@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from rla_envs.alfworld.game import GameData
-from rla_envs.alfworld.native.grammar import Grammar, Rule, Symbols, Text, read_symbols
 from rla_envs.alfworld.native.joins import Join, Things
 from rla_envs.alfworld.native.moves import Move, Schema
 from rla_envs.alfworld.native.naming import names_of
 from rla_envs.alfworld.native.pddl import read_problem
 from rla_envs.alfworld.native.reach import Reach
-from rla_envs.alfworld.native.rules import INTRO, NOT, SHOWN, compile_rules, without_goal
-from rla_envs.alfworld.native.state import Content, Fact, Indexes, Kept, Memo, Positions, State
-from rla_envs.alfworld.native.texts import Scope, Writer
+from rla_envs.alfworld.native.rules import NOT, SHOWN, compile_rules, without_goal
+from rla_envs.alfworld.native.state import Content, Fact, Indexes, Kept, Memo, State
+from rla_envs.alfworld.native.texts import Parts, Writer, write
 from rla_envs.errors import InvalidTaskError
 
 _MAX_KEPT = 20_000
@@ -43,20 +41,15 @@ class Game:
 
     def __init__(self, data: GameData) -> None:
         """Compile the game."""
-        grammar_text, goal_text = without_goal(data["grammar"])
-        self.rules = rules = compile_rules(data["pddl_domain"], grammar_text)
+        grammar, goal = without_goal(data["grammar"])
+        self.rules = rules = compile_rules(data["pddl_domain"], grammar, goal is not None)
         problem = read_problem(data["pddl_problem"], rules.domain)
-        self._kinds = problem.objects
-        self._names = names_of({thing for fact in problem.facts for thing in fact[1:]}, problem.objects)
         self._things = Things(rules.domain, problem.objects, problem.facts, rules.changing)
+        names = names_of({thing for fact in problem.facts for thing in fact[1:]}, problem.objects)
+        self._writer = Writer(self._things, names, goal or "")
         self._indexes = Indexes()
         for predicate, positions in rules.needs:
             self._indexes.need(predicate, positions)
-        grammar = rules.grammar
-        if goal_text is not None:
-            grammar = Grammar({**grammar.rules, "task": (Rule(None, (Text(goal_text),)),)}, grammar.actions)
-        self._grammar = grammar
-        self._writer = Writer(grammar, rules.types, problem.objects, self._names, self._lookup)
         self._kept = Kept()
         self._commands: dict[Fact, Memo[str]] = {}
         self._feedback: dict[Move, Memo[str]] = {}
@@ -79,7 +72,7 @@ class Game:
         shown = [(SHOWN + name, *things) for name, *things in changing if name in rules.forked]
         self._start = State(self._indexes, [*changing, *shown], self._pool)
         self._fixed = frozenset(fact for fact in problem.facts if fact[0] not in rules.changing)
-        self.intro = self._writer.write(read_symbols(INTRO, "the intro"), {}, self._start)
+        self.intro = write(rules.intro, self._writer, (), self._start)
 
     def start(self) -> State:
         """Return a state for a new play."""
@@ -96,19 +89,9 @@ class Game:
         move.make(state)
         feedback = self._feedback.get(move)
         if feedback is None:
-            feedback = self._text(move, self._grammar.actions[move.schema.action.name].feedback)
+            feedback = self._text(self.rules.told[move.schema.action.name].feedback, move.things)
             self._feedback[move] = feedback
         return feedback(state)
-
-    def _lookup(
-        self, state: State, name: str, positions: Positions, values: tuple[str, ...]
-    ) -> Sequence[Fact]:
-        stored = self.rules.shown.get(name)
-        if stored is None:
-            return ()
-        if stored in self.rules.changing or stored != name or name.startswith(NOT):
-            return state.read((stored, positions, values)).facts
-        return self._things.fixed(stored, positions, values)
 
     def _menu(self, state: State) -> Menu:
         moves: dict[str, Move] = {}
@@ -121,23 +104,20 @@ class Game:
 
     def _possible_moves(self, schema: Schema, state: State) -> tuple[tuple[str, Move], ...]:
         moves, found = [], set()
-        telling = self.rules.telling[schema.action.name]
+        told = self.rules.told[schema.action.name]
         for things in schema.things(state):
             if things not in found:
                 found.add(things)
                 move = schema.move(things)
-                key = (schema.action.name, *[things[i] for i in telling])
+                key = (schema.action.name, *[things[i] for i in told.telling])
                 command = self._commands.get(key)
                 if command is None:
-                    command = self._text(move, self._grammar.actions[schema.action.name].command)
-                    self._commands[key] = command
+                    command = self._commands[key] = self._text(told.command, things)
                 moves.append((command(state), move))
         return tuple(moves)
 
-    def _text(self, move: Move, symbols: Symbols) -> Memo[str]:
-        placeholders = self.rules.scopes[move.schema.action.name]
-        scope: Scope = dict(zip(placeholders, move.things, strict=True))
-        return Memo(lambda state: self._writer.write(symbols, scope, state), self._kept)
+    def _text(self, parts: Parts, things: tuple[str, ...]) -> Memo[str]:
+        return Memo(lambda state: write(parts, self._writer, things, state), self._kept)
 
     @functools.cached_property
     def _reach(self) -> Reach:

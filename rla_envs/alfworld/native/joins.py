@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+import functools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from rla_envs.alfworld.native.pddl import ROOT, Branch, Domain, Literal
 from rla_envs.alfworld.native.state import Fact, Indexes, Positions, State
-
-Source: TypeAlias = int | str
-"""Where a value comes from: a place among the values found so far, or an object's id."""
 
 
 class Things:
@@ -41,13 +40,17 @@ class Things:
 
     def fixed(self, predicate: str, positions: Positions, values: tuple[str, ...]) -> list[Fact]:
         """Return the arguments of the unchanging facts with these values at these positions, sorted."""
+        return self.index(predicate, positions).get(values, _NONE)
+
+    def index(self, predicate: str, positions: Positions) -> dict[tuple[str, ...], list[Fact]]:
+        """Return the arguments of the unchanging facts of a predicate, sorted, by the things at positions."""
         index = self._fixed.get((predicate, positions))
         if index is None:
             index = {}
             for fact in sorted(self.by_predicate.get(predicate, ())):
                 index.setdefault(tuple([fact[i] for i in positions]), []).append(fact)
             self._fixed[predicate, positions] = index
-        return index.get(values, _NONE)
+        return index
 
     def size(self, literal: Literal, known: set[str]) -> float:
         """Estimate how many facts fit a literal, some of whose variables have values."""
@@ -66,42 +69,18 @@ class Things:
 
 _NONE: list[Fact] = []
 
-
-class _Look(NamedTuple):
-    """Look up a literal: what is known of it, what it tells, and what must agree with that."""
-
-    predicate: str
-    changing: bool
-    positions: Positions
-    sources: tuple[Source, ...]
-    finds: tuple[tuple[int, int], ...]
-    agrees: tuple[tuple[int, int], ...]
-    types: tuple[tuple[int, dict[str, None]], ...]
+Run: TypeAlias = Callable[[list[str], State, list[tuple[str, ...]] | None], bool]
+"""Go on with some values: collect all values found, or return whether there are any."""
 
 
-class _Check(NamedTuple):
-    """A literal that must not be found, or an equation, all of it known."""
-
-    predicate: str
-    changing: bool
-    positive: bool
-    sources: tuple[Source, ...]
-
-
-class _Any(NamedTuple):
-    """A variable that stands for every thing of its type."""
-
-    place: int
-    things: dict[str, None]
-
-
-class _Never(NamedTuple):
-    """A condition that must not hold, with what is known so far."""
-
-    joins: tuple[Join, ...]
-
-
-_Step: TypeAlias = _Look | _Check | _Any | _Never
+def _picker(places: Sequence[int]) -> Callable[[Sequence[str]], tuple[str, ...]]:
+    """Return what takes the values at some places."""
+    if not places:
+        return lambda values: ()
+    if len(places) == 1:
+        place = places[0]
+        return lambda values: (values[place],)
+    return operator.itemgetter(*places)
 
 
 class Join:
@@ -129,38 +108,48 @@ class Join:
         self._indexes = indexes
         self.variables = (*variables, *branch.variables)
         self.places = {name: place for place, (name, _) in enumerate(self.variables)}
-        self._types = {name: things.of_type.get(kind, {}) for name, kind in self.variables}
-        self._steps: list[_Step] = []
-        self._arrange(branch, {name for name, _ in self.variables[:known]})
         self.literals = branch.literals
         self.has_never = bool(branch.never)
+        self._types = {name: things.of_type.get(kind, {}) for name, kind in self.variables}
+        # Constants have places after the variables, so that every argument is a place.
+        self._blank = [""] * len(self.variables)
+        run: Run = self._end
+        for step in reversed(self._arrange(branch, {name for name, _ in self.variables[:known]})):
+            run = step(run)
+        self._run = run
 
-    def _arrange(self, branch: Branch, known: set[str]) -> None:
+    def _place(self, argument: str) -> int:
+        place = self.places.get(argument)
+        if place is None:
+            place = self.places[argument] = len(self._blank)
+            self._blank.append(argument)
+        return place
+
+    def _arrange(self, branch: Branch, known: set[str]) -> list[Callable[[Run], Run]]:
+        """Return what adds each step to the steps after it."""
+        steps: list[Callable[[Run], Run]] = []
         checks = [x for x in branch.literals if not x.positive or x.predicate == "="]
         looks = [x for x in branch.literals if x.positive and x.predicate != "="]
-        open_variables = [name for name, _ in self.variables if name not in known]
-        checks = self._check(checks, known)
+        checks = self._check(checks, known, steps)
         while looks:
             best = min(looks, key=lambda literal: self._things.size(literal, known))
             looks.remove(best)
-            self._steps.append(self._look(best, known))
-            checks = self._check(checks, known)
-        for name in open_variables:
+            steps.append(self._look(best, known))
+            checks = self._check(checks, known, steps)
+        for name, _ in self.variables:
             if name not in known:
                 known.add(name)
-                self._steps.append(_Any(self.places[name], self._types[name]))
-                checks = self._check(checks, known)
+                steps.append(functools.partial(_each, self.places[name], self._types[name]))
+                checks = self._check(checks, known, steps)
         for condition in branch.never:
             joins = [
                 Join(self._things, self._indexes, self.variables, part, len(self.variables))
                 for part in condition
             ]
-            self._steps.append(_Never(tuple(joins)))
+            steps.append(functools.partial(_never, joins, len(self.variables)))
+        return steps
 
-    def _source(self, argument: str) -> Source:
-        return self.places[argument] if argument.startswith("?") else argument
-
-    def _look(self, literal: Literal, known: set[str]) -> _Look:
+    def _look(self, literal: Literal, known: set[str]) -> Callable[[Run], Run]:
         positions, finds, agrees, types = [], [], [], []
         new: set[str] = set()
         for i, argument in enumerate(literal.arguments):
@@ -174,84 +163,133 @@ class Join:
                 if len(self._types[argument]) < len(self._things.kinds):
                     types.append((i, self._types[argument]))
         known |= new
-        changing = literal.predicate in self._things.changing
-        if changing:
-            self._indexes.need(literal.predicate, tuple(positions))
-        sources = tuple(self._source(literal.arguments[i]) for i in positions)
-        return _Look(
-            literal.predicate, changing, tuple(positions), sources, tuple(finds), tuple(agrees), tuple(types)
-        )
+        wanted = _picker([self._place(literal.arguments[i]) for i in positions])
+        facts = self._facts(literal.predicate, tuple(positions))
+        return functools.partial(_look, facts, wanted, finds, agrees, types)
 
-    def _check(self, literals: list[Literal], known: set[str]) -> list[Literal]:
+    def _facts(self, predicate: str, positions: Positions) -> _Find:
+        """Return what finds facts, by the things at some positions."""
+        if predicate not in self._things.changing:
+            index = self._things.index(predicate, positions)
+            return lambda wanted, state: index.get(wanted, _NONE)
+        self._indexes.need(predicate, positions)
+        return lambda wanted, state: state.read((predicate, positions, wanted)).facts
+
+    def _check(
+        self, literals: list[Literal], known: set[str], steps: list[Callable[[Run], Run]]
+    ) -> list[Literal]:
         """Check those literals of which all is known; return the others."""
         later = []
         for literal in literals:
             if any(a.startswith("?") and a not in known for a in literal.arguments):
                 later.append(literal)
                 continue
-            changing = literal.predicate in self._things.changing
-            if changing:
-                self._indexes.need(literal.predicate, tuple(range(len(literal.arguments))))
-            sources = tuple(self._source(argument) for argument in literal.arguments)
-            self._steps.append(_Check(literal.predicate, changing, literal.positive, sources))
+            wanted = _picker([self._place(argument) for argument in literal.arguments])
+            if literal.predicate == "=":
+                steps.append(functools.partial(_equal, wanted, literal.positive))
+            else:
+                facts = self._facts(literal.predicate, tuple(range(len(literal.arguments))))
+                steps.append(functools.partial(_absent, facts, wanted))
         return later
 
-    def all(self, state: State, given: Sequence[str] = ()) -> Iterator[list[str]]:
-        """Yield the values of all variables for each way the branch holds (the same list each time)."""
-        values = [*given, *[""] * (len(self.variables) - len(given))]
-        yield from self._run(0, values, state)
+    @staticmethod
+    def _end(values: list[str], state: State, found: list[tuple[str, ...]] | None) -> bool:
+        if found is None:
+            return True
+        found.append(tuple(values))
+        return False
+
+    def _start(self, given: Sequence[str]) -> list[str]:
+        return [*given, *self._blank[len(given) :]]
+
+    def all(self, state: State, given: Sequence[str] = ()) -> list[tuple[str, ...]]:
+        """Return the values of all variables for each way the branch holds; more may follow them."""
+        found: list[tuple[str, ...]] = []
+        self._run(self._start(given), state, found)
+        return found
 
     def any(self, state: State, given: Sequence[str] = ()) -> bool:
         """Return whether the branch holds."""
-        return next(self.all(state, given), None) is not None
+        return self._run(self._start(given), state, None)
 
-    def _run(self, at: int, values: list[str], state: State) -> Iterator[list[str]]:
-        if at == len(self._steps):
-            yield values
-            return
-        step = self._steps[at]
-        if type(step) is _Look:
-            for fact in self._found(step, values, state):
-                for position, place in step.finds:
-                    values[place] = fact[position]
-                if all(fact[position] == values[place] for position, place in step.agrees):
-                    yield from self._run(at + 1, values, state)
-        elif type(step) is _Any:
-            for thing in step.things:
-                values[step.place] = thing
-                yield from self._run(at + 1, values, state)
-        elif type(step) is _Check:
-            if self._holds(step, values, state) is step.positive:
-                yield from self._run(at + 1, values, state)
-        elif type(step) is _Never and not any(join.any(state, values) for join in step.joins):
-            yield from self._run(at + 1, values, state)
-
-    def _found(self, step: _Look, values: list[str], state: State) -> Sequence[Fact]:
-        wanted = tuple([s if isinstance(s, str) else values[s] for s in step.sources])
-        if step.changing:
-            facts: Sequence[Fact] = state.read((step.predicate, step.positions, wanted)).facts
-        else:
-            facts = self._things.fixed(step.predicate, step.positions, wanted)
-        for position, things in step.types:
-            facts = [fact for fact in facts if fact[position] in things]
-        return facts
-
-    def _holds(self, step: _Check, values: list[str], state: State) -> bool:
-        found = tuple([s if isinstance(s, str) else values[s] for s in step.sources])
-        if step.predicate == "=":
-            return found[0] == found[1]
-        positions = tuple(range(len(found)))
-        if step.changing:
-            return bool(state.read((step.predicate, positions, found)).facts)
-        return bool(self._things.fixed(step.predicate, positions, found))
-
-    def values(self, literal: Literal) -> Callable[[Sequence[str]], list[str]]:
-        """Return what gives the arguments of a literal, from the values of all variables."""
-        sources = [self._source(argument) for argument in literal.arguments]
-        return lambda values: [s if isinstance(s, str) else values[s] for s in sources]
+    def values(self, literal: Literal) -> Callable[[Sequence[str]], tuple[str, ...]]:
+        """Return what gives the arguments of a literal, from values that :meth:`all` returned."""
+        return _picker([self._place(argument) for argument in literal.arguments])
 
     def ground(self, literal: Literal, values: Sequence[str]) -> Fact:
         """Return the fact that a literal or its negation is, with the values of its variables."""
         places = self.places
         arguments = [values[places[a]] if a[0] == "?" else a for a in literal.arguments]
         return (literal.predicate, *arguments)
+
+
+_Find: TypeAlias = Callable[[tuple[str, ...], State], Sequence[Fact]]
+
+
+def _look(
+    facts: _Find,
+    wanted: Callable[[Sequence[str]], tuple[str, ...]],
+    finds: Sequence[tuple[int, int]],
+    agrees: Sequence[tuple[int, int]],
+    types: Sequence[tuple[int, Mapping[str, None]]],
+    after: Run,
+) -> Run:
+    """Look up a literal: what is known of it, what it tells, and what must agree with that."""
+
+    def run(values: list[str], state: State, found: list[tuple[str, ...]] | None) -> bool:
+        for fact in facts(wanted(values), state):
+            for position, things in types:
+                if fact[position] not in things:
+                    break
+            else:
+                for position, place in finds:
+                    values[place] = fact[position]
+                if agrees and any(fact[position] != values[place] for position, place in agrees):
+                    continue
+                if after(values, state, found):
+                    return True
+        return False
+
+    return run
+
+
+def _absent(facts: _Find, wanted: Callable[[Sequence[str]], tuple[str, ...]], after: Run) -> Run:
+    """Go on if a literal does not hold, all of it known."""
+
+    def run(values: list[str], state: State, found: list[tuple[str, ...]] | None) -> bool:
+        return not facts(wanted(values), state) and after(values, state, found)
+
+    return run
+
+
+def _equal(wanted: Callable[[Sequence[str]], tuple[str, ...]], positive: bool, after: Run) -> Run:
+    """Go on if two things are the same, or are not."""
+
+    def run(values: list[str], state: State, found: list[tuple[str, ...]] | None) -> bool:
+        one, other = wanted(values)
+        return (one == other) is positive and after(values, state, found)
+
+    return run
+
+
+def _each(place: int, things: Mapping[str, None], after: Run) -> Run:
+    """Go on with every thing of a variable's type."""
+
+    def run(values: list[str], state: State, found: list[tuple[str, ...]] | None) -> bool:
+        for thing in things:
+            values[place] = thing
+            if after(values, state, found):
+                return True
+        return False
+
+    return run
+
+
+def _never(joins: Sequence[Join], count: int, after: Run) -> Run:
+    """Go on if a condition does not hold, with what is known so far."""
+
+    def run(values: list[str], state: State, found: list[tuple[str, ...]] | None) -> bool:
+        known = values[:count]
+        return not any(join.any(state, known) for join in joins) and after(values, state, found)
+
+    return run

@@ -104,12 +104,19 @@ class Schema:
         self._joins = [Join(things, indexes, action.parameters, branch) for branch in action.branches]
         self._always = [_Ground(e, action, things, rules, indexes) for e in action.effects if e.when is None]
         self._cases = [_Ground(e, action, things, rules, indexes) for e in action.effects if e.when]
+        self._told = any(self._tells(effect.literal.predicate) for effect in action.effects)
         self._tests = [self._gains(join) for join in self._joins]
         self._held = [
             ground.effect.literal
             for ground in self._always
             if all(_plain(ground.effect.literal) in join.literals for join in self._joins)
         ]
+
+    def _tells(self, predicate: str) -> bool:
+        """Return whether texts look at what is shown of a predicate."""
+        mark = SHOWN if predicate in self._rules.forked else ""
+        names = [f"{mark}{NOT}{predicate}", *([f"{mark}{predicate}"] if mark else [])]
+        return any(self._indexes.reads(name) for name in names)
 
     def things(self, state: State) -> Iterator[tuple[str, ...]]:
         """Yield what the parameters can stand for; a move that would change nothing is not a move."""
@@ -118,7 +125,7 @@ class Schema:
                 if gains(values) or not self._idles(join, values):
                     yield tuple(values[: self._count])
 
-    def _gains(self, join: Join) -> Callable[[list[str]], bool]:
+    def _gains(self, join: Join) -> Callable[[tuple[str, ...]], bool]:
         """Return a quick test whether something comes to hold that is not among what is required."""
         for literal in (ground.effect.literal for ground in self._always if not ground.effect.variables):
             same = [x for x in join.literals if x.positive and x.predicate == literal.predicate]
@@ -134,7 +141,7 @@ class Schema:
         move = self._moves.get(things)
         return move or self._moves.setdefault(things, Move(self, things))
 
-    def _idles(self, join: Join, values: list[str]) -> bool:
+    def _idles(self, join: Join, values: tuple[str, ...]) -> bool:
         """Return whether the precondition says that everything already is as the action would make it."""
         if self._cases:
             return False
@@ -166,6 +173,8 @@ class Schema:
 
     def _shown(self, things: tuple[str, ...], changes: tuple[Change, ...]) -> tuple[Change, ...]:
         """Return how what is shown changes: what may come to hold does so first, then what may cease."""
+        if not self._told:
+            return ()
         sure = {fact for fact, present in changes if present}
         held = {self._joins[0].ground(literal, things) for literal in self._held}
         every = {

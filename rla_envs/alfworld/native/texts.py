@@ -1,13 +1,18 @@
-"""Put texts together as TextWorld does: the same versions, the same queries, lists in the same order."""
+"""Put texts together as TextWorld does: the same versions, the same queries, lists in the same order.
+
+Which placeholders stand for something where a text is used is known beforehand,
+so every rule is compiled once for each such scope, and checked on the way.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NoReturn, TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias
 
-from rla_envs.alfworld.native.grammar import Call, Each, Grammar, Predicate, Query, Rule, Symbols, Text, Word
+from rla_envs.alfworld.native.grammar import Call, Each, Grammar, Query, Symbols, Text, Word
+from rla_envs.alfworld.native.joins import Things
 from rla_envs.alfworld.native.pddl import ROOT, Domain
 from rla_envs.alfworld.native.state import Fact, Positions, State
 from rla_envs.errors import InvalidTaskError
@@ -15,14 +20,14 @@ from rla_envs.errors import InvalidTaskError
 Placeholder: TypeAlias = tuple[str, str]
 """A name and a type."""
 
-Scope: TypeAlias = dict[Placeholder, str]
-"""What each placeholder stands for. Among placeholders of one name the last counts in expressions."""
+Scope: TypeAlias = tuple[Placeholder, ...]
+"""The placeholders that stand for something. Of those with one name the last counts in expressions."""
 
-Lookup: TypeAlias = Callable[[State, str, Positions, tuple[str, ...]], Sequence[Fact]]
-"""Facts of a predicate with given things at given positions, sorted."""
+Values: TypeAlias = tuple[str, ...]
+"""What the placeholders of a scope stand for."""
 
 LIST_RULES = ("list_empty", "list_separator", "list_last_separator")
-_MAX_DEPTH = 100
+GOAL_RULE = "task"
 
 
 def _refuse(rule: str, what: str) -> NoReturn:
@@ -72,45 +77,233 @@ class Types:
                 yield (*kinds[:i], below, *kinds[i + 1 :])
 
 
-class Checker:
-    """Goes through all texts that a game can show, before it starts.
+class Writer(NamedTuple):
+    """What a text needs to know of a game.
+
+    Attributes:
+        things: The game's objects and unchanging facts.
+        names: What may be said of each thing.
+        goal: The goal's text, if the grammar was compiled without one.
+    """
+
+    things: Things
+    names: Mapping[str, Mapping[str, str]]
+    goal: str
+
+    def told(self, thing: str, attribute: str) -> str:
+        """Return what may be said of a thing."""
+        if thing not in self.names:
+            _refuse("text grammar", f"no fact mentions {thing!r} at the start, so it has no name")
+        return self.names[thing][attribute]
+
+
+Part: TypeAlias = str | Callable[[Writer, Values, State], str]
+Parts: TypeAlias = tuple[Part, ...]
+"""A compiled text."""
+
+
+def write(parts: Parts, writer: Writer, values: Values, state: State) -> str:
+    """Return a text in a game and a state."""
+    return "".join([part if isinstance(part, str) else part(writer, values, state) for part in parts])
+
+
+class Stored(NamedTuple):
+    """Where the facts are that a text looks up: under which predicate, and whether they can change."""
+
+    predicate: str
+    changing: bool
+
+
+class _Step(NamedTuple):
+    """One predicate of a query: where to look, what it tells, and which kinds of things it accepts."""
+
+    stored: Stored
+    positions: Positions
+    sources: tuple[int, ...]
+    new: tuple[int, ...]
+    same: tuple[tuple[int, int], ...]
+    signatures: tuple[tuple[str, ...], ...]
+
+    def facts(self, writer: Writer, values: Values, state: State) -> Sequence[Fact]:
+        """Return the facts that fit, in TextWorld's order: by the types of their things, then by these."""
+        wanted = tuple([values[place] for place in self.sources])
+        facts: Sequence[Fact]
+        if self.stored.changing:
+            facts = state.read((self.stored.predicate, self.positions, wanted)).facts
+        else:
+            facts = writer.things.fixed(self.stored.predicate, self.positions, wanted)
+        if not facts:
+            return facts
+        kinds = writer.things.kinds
+        by_signature: dict[tuple[str, ...], list[Fact]] = {}
+        for fact in facts:
+            by_signature.setdefault(tuple([kinds[thing] for thing in fact]), []).append(fact)
+        if len(by_signature) == 1:
+            (signature,) = by_signature
+            count = self.signatures.count(signature)
+            return facts if count == 1 else [*facts] * count
+        return [fact for signature in self.signatures for fact in by_signature.get(signature, ())]
+
+
+_Query: TypeAlias = tuple[_Step, ...] | None
+"""A compiled query; None if it can never hold."""
+
+
+def _found(query: _Query, writer: Writer, values: Values, state: State) -> list[Values]:
+    """Return each way a query holds; different new placeholders stand for different things."""
+    ways = [] if query is None else [values]
+    for step in query or ():
+        longer = []
+        for way in ways:
+            for fact in step.facts(writer, way, state):
+                found = tuple([fact[i] for i in step.new])
+                different = len(set(found)) == len(found) and not any(thing in way for thing in found)
+                if different and all(fact[i] == fact[j] for i, j in step.same):
+                    longer.append(way + found)
+        ways = longer
+    return ways
+
+
+class Compiler:
+    """Compiles the texts of a grammar.
 
     Args:
         grammar: The texts.
         types: The types of the domain.
-        needs: Told which facts the texts look up: a predicate, the positions
-            that are known, and how many there are.
+        stored: Tells where facts are, from a predicate, the positions that are
+            known and how many there are; None if there never are any.
+        without_goal: Whether the goal's text was taken out of the grammar.
     """
 
-    def __init__(self, grammar: Grammar, types: Types, needs: Callable[[str, Positions, int], None]) -> None:
-        """Start with nothing checked."""
+    def __init__(
+        self,
+        grammar: Grammar,
+        types: Types,
+        stored: Callable[[str, Positions, int], Stored | None],
+        without_goal: bool,
+    ) -> None:
+        """Start with nothing compiled."""
         self._grammar = grammar
         self._types = types
-        self._needs = needs
-        self._done: set[tuple[str, frozenset[Placeholder]]] = set()
+        self._stored = stored
+        self._without_goal = without_goal
+        self._rules: dict[tuple[str, Scope], list[tuple[_Query, Parts]]] = {}
+        self._open: set[tuple[str, Scope]] = set()
 
-    def symbols(self, symbols: Symbols, scope: frozenset[Placeholder], where: str) -> None:
-        """Check a text in which these placeholders stand for something.
+    def text(self, symbols: Symbols, scope: Scope, where: str) -> Parts:
+        """Compile a text for a scope.
 
         Raises:
             InvalidTaskError: If it uses a rule, a type or a name that is not
-                there; it names the rule.
+                there, or goes round in circles; it names the rule.
         """
-        for symbol in symbols:
-            if isinstance(symbol, Call):
-                self._rule(symbol.rule, scope, where)
-            elif isinstance(symbol, Each):
-                inner = self._query(symbol.query or (), scope, where)
-                if isinstance(symbol.symbol, Call):
-                    self._rule(symbol.symbol.rule, inner, where)
-                else:
-                    self._word(symbol.symbol, inner, where)
-                if symbol.listed:
-                    for rule in LIST_RULES:
-                        self._rule(rule, scope, where)
+        return tuple([self._part(symbol, scope, where) for symbol in symbols])
+
+    def _part(self, symbol: Text | Call | Each, scope: Scope, where: str) -> Part:
+        if isinstance(symbol, Text):
+            return symbol.text
+        if isinstance(symbol, Call):
+            return self._rule(symbol.rule, scope, where)
+        query, inner = self._query(symbol.query or (), scope, where)
+        if isinstance(symbol.symbol, Call):
+            item = self._rule(symbol.symbol.rule, inner, where)
+        else:
+            item = self._word(symbol.symbol, inner, where)
+        if symbol.listed:
+            return self._list(item, query, [self._rule(rule, scope, where) for rule in LIST_RULES])
+        if not query:
+            return item if query is not None else ""
+        return lambda writer, values, state: "".join(
+            [item(writer, way, state) for way in _found(query, writer, values, state)]
+        )
+
+    @staticmethod
+    def _list(item: _Function, query: _Query, rules: list[_Function]) -> _Function:
+        empty, separator, last = rules
+
+        def written(writer: Writer, values: Values, state: State) -> str:
+            texts = [item(writer, way, state) for way in _found(query, writer, values, state)]
+            if not texts:
+                return empty(writer, values, state)
+            if len(texts) == 1:
+                return texts[0]
+            return separator(writer, values, state).join(texts[:-1]) + last(writer, values, state) + texts[-1]
+
+        return written
+
+    def _rule(self, name: str, scope: Scope, where: str) -> _Function:
+        if name == GOAL_RULE and self._without_goal:
+            return lambda writer, values, state: writer.goal
+        versions = self._rules.get((name, scope))
+        if versions is None:
+            versions = self._rules[name, scope] = []
+            self._open.add((name, scope))
+            if name not in self._grammar.rules:
+                _refuse(where, f"there is no text rule {name!r}")
+            here = f"text rule {name!r}"
+            for rule in self._grammar.rules[name]:
+                query, _ = self._query(rule.condition or (), scope, here)
+                versions.append((query, self.text(rule.symbols, scope, here)))
+            self._open.discard((name, scope))
+        elif (name, scope) in self._open:
+            _refuse(f"text rule {name!r}", "the rule goes round in circles")
+        chosen = versions
+
+        def written(writer: Writer, values: Values, state: State) -> str:
+            for query, parts in chosen:
+                if query == () or _found(query, writer, values, state):
+                    return write(parts, writer, values, state)
+            _refuse(f"text rule {name!r}", "no version of the text fits")
+
+        return written
+
+    def _word(self, word: Word, scope: Scope, where: str) -> _Function:
+        places = {name: place for place, (name, _) in enumerate(scope)}
+        options = []
+        for alternative in word.alternatives:
+            unknown = next((x[0] for x in alternative if not isinstance(x, str) and x[0] not in places), None)
+            if unknown is not None:
+                _refuse(where, f"nothing is called {unknown!r} here")
+            options.append([x if isinstance(x, str) else (places[x[0]], x[1]) for x in alternative])
+
+        def written(writer: Writer, values: Values, state: State) -> str:
+            text = ""
+            for option in options:
+                text = "".join([x if isinstance(x, str) else writer.told(values[x[0]], x[1]) for x in option])
+                if text:
+                    break
+            return text
+
+        return written
+
+    def _query(self, query: Query, scope: Scope, where: str) -> tuple[_Query, Scope]:
+        """Compile a query; return also the scope with the placeholders that it introduces."""
+        steps: list[_Step] | None = []
+        for predicate in query:
+            unknown = next((kind for _, kind in predicate.arguments if kind not in self._types), None)
+            if unknown is not None:
+                _refuse(where, f"unknown type {unknown!r}")
+            known = {placeholder: place for place, placeholder in enumerate(scope)}
+            new: dict[Placeholder, int] = {}
+            same = []
+            for i, placeholder in enumerate(predicate.arguments):
+                if placeholder in new:
+                    same.append((new[placeholder], i))
+                elif placeholder not in known:
+                    new[placeholder] = i
+            positions = tuple([i for i, p in enumerate(predicate.arguments) if p in known])
+            stored = self._stored(predicate.name, positions, len(predicate.arguments))
+            if stored is None:
+                steps = None
+            elif steps is not None:
+                sources = tuple([known[predicate.arguments[i]] for i in positions])
+                signatures = self._types.signatures(tuple([kind for _, kind in predicate.arguments]))
+                steps.append(_Step(stored, positions, sources, tuple(new.values()), tuple(same), signatures))
+            scope = (*scope, *new)
+        return None if steps is None else tuple(steps), scope
 
     def depends(
-        self, symbols: Symbols, scope: frozenset[Placeholder], seen: frozenset[str] = frozenset()
+        self, symbols: Symbols, scope: Scope, seen: frozenset[str] = frozenset()
     ) -> frozenset[Placeholder]:
         """Return the placeholders of a scope that can make a difference to a text.
 
@@ -118,49 +311,21 @@ class Checker:
         any thing that one of them stands for.
         """
         found: set[Placeholder] = set()
+        queries = [symbol.query for symbol in symbols if isinstance(symbol, Each)]
         for symbol in symbols:
-            if isinstance(symbol, Each):
-                query = symbol.query or ()
-                if any(not scope.issuperset(predicate.arguments) for predicate in query):
-                    return scope
-                found.update(*(predicate.arguments for predicate in query))
-                if isinstance(symbol.symbol, Word):
-                    parts = [part for option in symbol.symbol.alternatives for part in option]
-                    names = {part[0] for part in parts if not isinstance(part, str)}
-                    found.update(p for p in scope if p[0] in names)
-            for name in _called(symbol):
-                if name not in seen:
-                    for rule in self._grammar.rules[name]:
-                        if not scope.issuperset(a for p in rule.condition or () for a in p.arguments):
-                            return scope
-                        found.update(a for p in rule.condition or () for a in p.arguments)
-                        found |= self.depends(rule.symbols, scope, seen | {name})
-        return frozenset(found)
+            if isinstance(symbol, Each) and isinstance(symbol.symbol, Word):
+                parts = [part for option in symbol.symbol.alternatives for part in option]
+                names = {part[0] for part in parts if not isinstance(part, str)}
+                found.update(placeholder for placeholder in scope if placeholder[0] in names)
+            for name in set(_called(symbol)) - seen:
+                for rule in self._grammar.rules[name]:
+                    queries.append(rule.condition)
+                    found |= self.depends(rule.symbols, scope, seen | {name})
+        asked = {a for query in queries for predicate in query or () for a in predicate.arguments}
+        return frozenset(found | asked) if asked.issubset(scope) else frozenset(scope)
 
-    def _word(self, word: Word, scope: frozenset[Placeholder], where: str) -> None:
-        names = {name for name, _ in scope}
-        for part in (part for option in word.alternatives for part in option):
-            if not isinstance(part, str) and part[0] not in names:
-                _refuse(where, f"nothing is called {part[0]!r} here")
 
-    def _rule(self, name: str, scope: frozenset[Placeholder], where: str) -> None:
-        if (name, scope) in self._done:
-            return
-        self._done.add((name, scope))
-        if name not in self._grammar.rules:
-            _refuse(where, f"there is no text rule {name!r}")
-        for rule in self._grammar.rules[name]:
-            self._query(rule.condition or (), scope, f"text rule {name!r}")
-            self.symbols(rule.symbols, scope, f"text rule {name!r}")
-
-    def _query(self, query: Query, scope: frozenset[Placeholder], where: str) -> frozenset[Placeholder]:
-        for predicate in query:
-            unknown = next((kind for _, kind in predicate.arguments if kind not in self._types), None)
-            if unknown is not None:
-                _refuse(where, f"unknown type {unknown!r}")
-            self._needs(predicate.name, known_positions(predicate, scope), len(predicate.arguments))
-            scope = scope | frozenset(predicate.arguments)
-        return scope
+_Function: TypeAlias = Callable[[Writer, Values, State], str]
 
 
 def _called(symbol: Text | Call | Each) -> Iterator[str]:
@@ -172,122 +337,3 @@ def _called(symbol: Text | Call | Each) -> Iterator[str]:
             yield symbol.symbol.rule
         if symbol.listed:
             yield from LIST_RULES
-
-
-def known_positions(predicate: Predicate, scope: frozenset[Placeholder] | Scope) -> Positions:
-    """Return the positions of the arguments that stand for something."""
-    return tuple([i for i, placeholder in enumerate(predicate.arguments) if placeholder in scope])
-
-
-class Writer:
-    """Writes texts for one game.
-
-    Args:
-        grammar: The texts.
-        types: The types of the domain.
-        kinds: The type of each object.
-        names: What the texts may say of each thing.
-        lookup: Finds facts.
-    """
-
-    def __init__(
-        self,
-        grammar: Grammar,
-        types: Types,
-        kinds: Mapping[str, str],
-        names: Mapping[str, Mapping[str, str]],
-        lookup: Lookup,
-    ) -> None:
-        """Keep what is needed."""
-        self._grammar = grammar
-        self._types = types
-        self._kinds = kinds
-        self._names = names
-        self._lookup = lookup
-
-    def write(self, symbols: Symbols, scope: Scope, state: State, depth: int = 0) -> str:
-        """Return a text."""
-        return "".join([self._symbol(symbol, scope, state, depth) for symbol in symbols])
-
-    def _symbol(self, symbol: Text | Call | Each, scope: Scope, state: State, depth: int) -> str:
-        if isinstance(symbol, Text):
-            return symbol.text
-        if isinstance(symbol, Call):
-            return self._call(symbol.rule, scope, state, depth)
-        scopes = [scope] if symbol.query is None else list(self._assignments(symbol.query, scope, state))
-        item = symbol.symbol
-        if isinstance(item, Call):
-            texts = [self._call(item.rule, inner, state, depth) for inner in scopes]
-        else:
-            texts = [self._word(item, inner) for inner in scopes]
-        return self._listed(texts, scope, state, depth) if symbol.listed else "".join(texts)
-
-    def _listed(self, texts: list[str], scope: Scope, state: State, depth: int) -> str:
-        empty, separator, last = LIST_RULES
-        if not texts:
-            return self._call(empty, scope, state, depth)
-        if len(texts) == 1:
-            return texts[0]
-        return (
-            self._call(separator, scope, state, depth).join(texts[:-1])
-            + self._call(last, scope, state, depth)
-            + texts[-1]
-        )
-
-    def _call(self, name: str, scope: Scope, state: State, depth: int) -> str:
-        if depth > _MAX_DEPTH:
-            _refuse(f"text rule {name!r}", "the rule goes round in circles")
-        rule = next((r for r in self._grammar.rules[name] if self._applies(r, scope, state)), None)
-        if rule is None:
-            _refuse(f"text rule {name!r}", "no version of the text fits")
-        return self.write(rule.symbols, scope, state, depth + 1)
-
-    def _applies(self, rule: Rule, scope: Scope, state: State) -> bool:
-        return (
-            rule.condition is None or next(self._assignments(rule.condition, scope, state), None) is not None
-        )
-
-    def _word(self, word: Word, scope: Scope) -> str:
-        things = {name: thing for (name, _), thing in scope.items()}
-        text = ""
-        for option in word.alternatives:
-            text = "".join([x if isinstance(x, str) else self._told(things[x[0]], x[1]) for x in option])
-            if text:
-                break
-        return text
-
-    def _told(self, thing: str, attribute: str) -> str:
-        if thing not in self._names:
-            _refuse("text grammar", f"no fact mentions {thing!r} at the start, so it has no name")
-        return self._names[thing][attribute]
-
-    def _assignments(self, query: Query, scope: Scope, state: State) -> Iterator[Scope]:
-        """Yield each way a query holds; different new placeholders stand for different things."""
-        yield from self._extended(query, 0, dict(scope), set(scope.values()), state)
-
-    def _extended(self, query: Query, at: int, scope: Scope, used: set[str], state: State) -> Iterator[Scope]:
-        if at == len(query):
-            yield dict(scope)
-            return
-        predicate = query[at]
-        new = [p for p in dict.fromkeys(predicate.arguments) if p not in scope]
-        for fact in self._facts(predicate, scope, state):
-            values = dict(zip(predicate.arguments, fact, strict=True))
-            found = [values[placeholder] for placeholder in new]
-            agrees = all(values[p] == thing for p, thing in zip(predicate.arguments, fact, strict=True))
-            if agrees and len(set(found)) == len(found) and used.isdisjoint(found):
-                scope.update(zip(new, found, strict=True))
-                yield from self._extended(query, at + 1, scope, used.union(found), state)
-                for placeholder in new:
-                    del scope[placeholder]
-
-    def _facts(self, predicate: Predicate, scope: Scope, state: State) -> Sequence[Fact]:
-        positions = known_positions(predicate, scope)
-        values = tuple([scope[predicate.arguments[i]] for i in positions])
-        facts = self._lookup(state, predicate.name, positions, values)
-        facts = [fact for fact in facts if len(fact) == len(predicate.arguments)]
-        signatures = self._types.signatures(tuple([kind for _, kind in predicate.arguments]))
-        by_signature: dict[tuple[str, ...], list[Fact]] = {}
-        for fact in facts:
-            by_signature.setdefault(tuple([self._kinds[thing] for thing in fact]), []).append(fact)
-        return [fact for signature in signatures for fact in by_signature.get(signature, ())]
