@@ -105,6 +105,7 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         self.action_space = Unicode(1024)
         self._last_text = ""
         self._commands: tuple[str, ...] = ()
+        self._begun: Task | None = None
         self._budgeted: Task | None = None
 
     # Tasks are checked in an engine of their own, so that a check never disturbs the running episode.
@@ -183,12 +184,13 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         return edits.propose_edits(task, direction, rng)
 
     def _begin(self, task: Task) -> Turn[str]:
-        scene = Scene.from_payload(task.payload)
-        self._planner = Planner(scene)
-        data = game_data(scene)
-        if self._checker.has_loaded(data):
+        if self._begun is not task:
+            scene = Scene.from_payload(task.payload)
+            self._planner, self._data = Planner(scene), game_data(scene)
+            self._begun = task
+        if self._checker.has_loaded(self._data):
             self._engine, self._checker = self._checker, self._engine
-        return self._turn(self._engine.start(data))
+        return self._turn(self._engine.start(self._data))
 
     def _act(self, action: str) -> Turn[str]:
         if not isinstance(action, str):
