@@ -12,7 +12,7 @@ _PLACING = re.compile(
 )
 
 
-def refusal(command: str, admissible: Collection[str]) -> str:
+def refusal(command: str, admissible: Collection[str], form: str = "move {object} to {place}") -> str:
     """Return why a command had no effect, with the accepted form of what it seems to mean.
 
     AlfWorld 0.4 places things by ``move mug 1 to desk 1``; its older ``put mug 1
@@ -21,6 +21,7 @@ def refusal(command: str, admissible: Collection[str]) -> str:
     Args:
         command: What the player sent; not one of ``admissible``.
         admissible: Commands that do something now.
+        form: How something is put somewhere, with fields ``{object}`` and ``{place}``.
     """
     text = " ".join(command.split())[:200]
     refused = f"{text[:80]!r} is not an admissible command"
@@ -28,12 +29,12 @@ def refusal(command: str, admissible: Collection[str]) -> str:
         return "expected a command, got an empty one"
     placing = _PLACING.fullmatch(text)
     if placing:
-        form = f"move {placing['object']} to {placing['place']}".lower()
-        if form in admissible:
-            return f"{refused}; the accepted form is {form!r}"
-        if form != text:
+        meant = form.format(object=placing["object"], place=placing["place"]).lower()
+        if meant in admissible:
+            return f"{refused}; the accepted form is {meant!r}"
+        if meant != text:
             return (
-                f"{refused}; the accepted form is 'move OBJECT to RECEPTACLE', "
+                f"{refused}; the accepted form is {form.format(object='OBJECT', place='RECEPTACLE')!r}, "
                 "with the object in hand, at the receptacle, which must be open"
             )
     close = difflib.get_close_matches(text.lower(), admissible, n=1, cutoff=0.7)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,8 +18,10 @@ from rla_envs.alfworld.game import GameData, game_data
 from rla_envs.alfworld.generator import sample_scene
 from rla_envs.alfworld.names import mangle
 from rla_envs.alfworld.plan import Planner, Situation
+from rla_envs.alfworld.reply import Reply
 from rla_envs.alfworld.scene import CLEAN, COOL, HEAT, Scene
 from rla_envs.alfworld.splits import SPLITS
+from rla_envs.alfworld.verbs import VERBS, Phrasing
 from rla_envs.difficulty import DifficultyParameter, Value, parse_difficulty
 from rla_envs.errors import InputError, InvalidTaskError, RLAError, unknown_name
 from rla_envs.spaces import Unicode
@@ -65,9 +68,11 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
             the 24 test rooms.
         difficulty: Values of some or all difficulty parameters, by name.
         render_mode: ``"ansi"``, or None.
+        verbs: ``"move"`` for ``move mug 1 to desk 1``, or ``"put"`` for ``put mug 1
+            in/on desk 1`` and the observations that went with it before 0.4.
 
     Raises:
-        InputError: On an unknown engine, split, render mode or difficulty
+        InputError: On an unknown engine, split, verbs, render mode or difficulty
             parameter, or a value out of range.
         MissingExtraError: At the first use of a game, if alfworld is not
             installed.
@@ -92,19 +97,24 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         split: str = "train",
         difficulty: Mapping[str, object] | None = None,
         render_mode: str | None = None,
+        verbs: str = "move",
     ) -> None:
         """Set up; the engine starts with the first game."""
         if engine not in ENGINES:
             raise unknown_name("engine", engine, ENGINES)
         if split not in SPLITS:
             raise unknown_name("split", split, SPLITS)
+        if verbs not in VERBS:
+            raise unknown_name("verbs", verbs, VERBS)
         super().__init__(difficulty, render_mode)
         self.split = split
         self._engine_name = engine
+        self._phrasing = Phrasing(verbs)
         self.observation_space = Unicode(65536)
         self.action_space = Unicode(1024)
         self._last_text = ""
         self._commands: tuple[str, ...] = ()
+        self._begun: Task | None = None
         self._budgeted: Task | None = None
 
     # Tasks are checked in an engine of their own, so that a check never disturbs the running episode.
@@ -118,7 +128,10 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         win with its last command and not before.
         """
         try:
-            return self._checked(task)
+            check = self._checked(task)
+            if check.witness is None or self._phrasing.verbs == "move":
+                return check
+            return replace(check, witness=tuple(map(self._phrasing.command, check.witness)))
         except InvalidTaskError as error:
             return TaskCheck(False, str(error))
 
@@ -157,7 +170,7 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         plan = self._planner.plan(situation(scene, self._engine.facts()))
         if plan is None:
             raise InputError(f"task {task.id} has no plan from here")
-        return plan
+        return tuple(map(self._phrasing.command, plan))
 
     def render(self) -> str | None:
         """Return the last observation and the commands that are possible now."""
@@ -184,11 +197,12 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         return edits.propose_edits(task, direction, rng)
 
     def _begin(self, task: Task) -> Turn[str]:
-        scene = Scene.from_payload(task.payload)
-        self._planner = Planner(scene)
-        data = game_data(scene)
-        self._take_checked(data)
-        return self._turn(self._engine.start(data))
+        if self._begun is not task:
+            scene = Scene.from_payload(task.payload)
+            self._planner, self._data = Planner(scene), game_data(scene)
+            self._begun = task
+        self._take_checked(self._data)
+        return self._turn(self._engine.start(self._data))
 
     def _take_checked(self, data: GameData) -> None:
         """Play in the engine of the check, if it holds this very game; do not start one only to ask it."""
@@ -205,10 +219,11 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
                 f"action: expected a command as text, got {action!r} of type {type(action).__name__}"
             )
         command = action.strip()
-        error = "" if command in self._commands else refusal(command, self._commands)
-        return self._turn(self._engine.step(action), error)
+        error = "" if command in self._commands else refusal(command, self._commands, self._phrasing.form)
+        return self._turn(self._engine.step(self._phrasing.to_engine(action)), error)
 
-    def _turn(self, reply: Any, error: str = "") -> Turn[str]:
+    def _turn(self, answer: Reply, error: str = "") -> Turn[str]:
+        reply = self._phrasing.reply(answer)
         self._commands = reply.commands
         self._last_text = reply.text + "\n\nYou can: " + ", ".join(reply.commands)
         return Turn(reply.text, reply.won, False, error, {"admissible_commands": list(reply.commands)})

@@ -7,7 +7,7 @@ import functools
 from rla_envs.alfworld.game import GameData
 from rla_envs.alfworld.native.game import Game
 from rla_envs.alfworld.reply import Reply
-from rla_envs.errors import InfrastructureError
+from rla_envs.errors import InfrastructureError, InvalidTaskError
 
 NOTHING = "Nothing happens."
 """What TextWorld says to a command that is not possible."""
@@ -57,6 +57,8 @@ class NativeEngine:
             self._game = _compiled(data["pddl_domain"], data["grammar"], data["pddl_problem"])
             if self._check_goal:
                 self._game.check_goal()
+            if not self._game.menu(self._game.start()).commands:
+                raise InvalidTaskError("PDDL problem: nothing can be done at the start; is there an agent?")
             self._data = data
         self._state = self._game.start()
         return self._reply(self._game.intro)

@@ -104,7 +104,7 @@ class Schema:
         self._joins = [Join(things, indexes, action.parameters, branch) for branch in action.branches]
         self._always = [_Ground(e, action, things, rules, indexes) for e in action.effects if e.when is None]
         self._cases = [_Ground(e, action, things, rules, indexes) for e in action.effects if e.when]
-        self._told = any(self._tells(effect.literal.predicate) for effect in action.effects)
+        self._told = [effect for effect in action.effects if self._tells(effect.literal.predicate)]
         self._tests = [self._gains(join) for join in self._joins]
         self._held = [
             ground.effect.literal
@@ -177,10 +177,9 @@ class Schema:
             return ()
         sure = {fact for fact, present in changes if present}
         held = {self._joins[0].ground(literal, things) for literal in self._held}
-        every = {
-            *changes,
-            *(c for g in self._cases for c in g.possible(things, self._reachable) if c[0] not in sure),
-        }
+        cases = [ground for ground in self._cases if ground.effect in self._told]
+        possible = {change for ground in cases for change in ground.possible(things, self._reachable)}
+        every = {*changes, *(change for change in possible if change[0] not in sure)}
         shown: list[Change] = []
         for fact, present in sorted(every, key=lambda change: (not change[1], change[0])):
             name, *rest = fact

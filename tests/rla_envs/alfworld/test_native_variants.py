@@ -237,6 +237,7 @@ WRONG = (
         ("problem", r"agent1 - agent", "agent1 - robot"),
         "PDDL objects: 'agent1' is of an unknown type 'robot'",
     ),
+    (("problem", "agent1 - agent", "agent1 - location"), "PDDL goal: nothing|is there an agent"),
     (("problem", r"\(:goal", "(:aim"), "PDDL problem: ':aim' is not supported"),
     (("problem", r"$", ")"), r"PDDL problem: line \d+: unexpected '\)'"),
     (

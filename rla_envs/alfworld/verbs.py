@@ -1,0 +1,53 @@
+"""The phrasing of alfworld before 0.4, for prompts and agents written for it: ``put mug 1 in/on desk 1``."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from rla_envs.alfworld.reply import Reply
+
+VERBS = ("move", "put")
+
+_MOVE = re.compile(r"move (.+) to (.+)")
+_PUT = re.compile(r"put (.+) in/on (.+)")
+_MOVED = re.compile(r"You move the (.+) to the (.+)\.")
+_HELP = re.compile(r"^  move \(object\) to \(receptacle\):", re.MULTILINE)
+
+
+class Phrasing(NamedTuple):
+    """How commands are worded, and how that is translated for the engine.
+
+    Attributes:
+        verbs: ``"move"``, alfworld's own since 0.4, or ``"put"``.
+    """
+
+    verbs: str
+
+    @property
+    def form(self) -> str:
+        """The command that puts something somewhere, with fields ``{object}`` and ``{place}``."""
+        return "put {object} in/on {place}" if self.verbs == "put" else "move {object} to {place}"
+
+    def to_engine(self, command: str) -> str:
+        """Return a player's command in the engine's words; what has none there becomes impossible."""
+        if self.verbs == "move":
+            return command
+        match = _PUT.fullmatch(command.strip())
+        if match:
+            return f"move {match[1]} to {match[2]}"
+        return "" if _MOVE.fullmatch(command.strip()) else command
+
+    def command(self, command: str) -> str:
+        """Return one of the engine's commands in the player's words."""
+        match = _MOVE.fullmatch(command) if self.verbs == "put" else None
+        return f"put {match[1]} in/on {match[2]}" if match else command
+
+    def reply(self, reply: Reply) -> Reply:
+        """Return an engine's answer in the player's words."""
+        if self.verbs == "move":
+            return reply
+        match = _MOVED.fullmatch(reply.text)
+        text = f"You put the {match[1]} in/on the {match[2]}." if match else reply.text
+        text = _HELP.sub("  put (object) in/on (receptacle):", text)
+        return reply._replace(text=text, commands=tuple(sorted(map(self.command, reply.commands))))
