@@ -6,14 +6,15 @@ import functools
 from typing import NamedTuple
 
 from rla_envs.alfworld.game import GameData
-from rla_envs.alfworld.native.joins import Join, Things
 from rla_envs.alfworld.native.moves import Move, Schema
 from rla_envs.alfworld.native.naming import names_of
 from rla_envs.alfworld.native.pddl import read_problem
+from rla_envs.alfworld.native.playbook import playbook
 from rla_envs.alfworld.native.reach import Reach
 from rla_envs.alfworld.native.rules import NOT, SHOWN, compile_rules, without_goal
-from rla_envs.alfworld.native.state import Content, Fact, Indexes, Kept, Memo, State
+from rla_envs.alfworld.native.state import Content, Indexes, Kept, Memo, State
 from rla_envs.alfworld.native.texts import Parts, Writer, write
+from rla_envs.alfworld.native.things import Fact, Things
 from rla_envs.errors import InvalidTaskError
 
 _MAX_KEPT = 20_000
@@ -44,33 +45,31 @@ class Game:
         grammar, goal = without_goal(data["grammar"])
         self.rules = rules = compile_rules(data["pddl_domain"], grammar, goal is not None)
         problem = read_problem(data["pddl_problem"], rules.domain)
-        self._things = Things(rules.domain, problem.objects, problem.facts, rules.changing)
+        facts: dict[str, list[Fact]] = {}
+        for fact in problem.facts:
+            facts.setdefault(fact[0], []).append(fact[1:])
+        self._things = Things(rules.domain, problem.objects, facts, self._reachable)
         names = names_of({thing for fact in problem.facts for thing in fact[1:]}, problem.objects)
         self._writer = Writer(self._things, names, goal or "")
-        self._indexes = Indexes()
-        for predicate, positions in rules.needs:
-            self._indexes.need(predicate, positions)
         self._kept = Kept()
+        self._moves: dict[Fact, Move] = {}
         self._commands: dict[Fact, Memo[str]] = {}
         self._feedback: dict[Move, Memo[str]] = {}
-        self._actions = [action for action in rules.domain.actions.values() if action.effects]
-        self._schemas = {
-            action.name: Schema(action, self._things, rules, self._indexes, self._reachable)
-            for action in self._actions
-        }
+        self._playbook = playbook(rules, facts)
         self._goal = problem.goal
-        wins = [Join(self._things, self._indexes, (), branch) for branch in problem.goal]
+        wins, indexes = self._playbook.wins(problem.goal)
+        self._indexes = Indexes(indexes)
         self.won = Memo(lambda state: any(join.any(state) for join in wins), self._kept)
         self.menu = Memo(self._menu, self._kept)
         self._possible = [
             Memo(functools.partial(self._possible_moves, schema), self._kept)
-            for schema in self._schemas.values()
+            for schema in self._playbook.schemas
         ]
         self._pool: dict[tuple[Fact, ...], Content] = {}
         changing = [fact for fact in problem.facts if fact[0] in rules.changing]
         self._changing = changing
         shown = [(SHOWN + name, *things) for name, *things in changing if name in rules.forked]
-        self._start = State(self._indexes, [*changing, *shown], self._pool)
+        self._start = State(self._things, self._indexes, [*changing, *shown], self._pool)
         self._fixed = frozenset(fact for fact in problem.facts if fact[0] not in rules.changing)
         self.intro = write(rules.intro, self._writer, (), self._start)
 
@@ -108,7 +107,9 @@ class Game:
         for things in schema.things(state):
             if things not in found:
                 found.add(things)
-                move = schema.move(things)
+                move = self._moves.get((schema.action.name, *things))
+                if move is None:
+                    move = self._moves[(schema.action.name, *things)] = Move(schema, things)
                 key = (schema.action.name, *[things[i] for i in told.telling])
                 command = self._commands.get(key)
                 if command is None:
@@ -121,7 +122,7 @@ class Game:
 
     @functools.cached_property
     def _reach(self) -> Reach:
-        return Reach(self._things, self._actions, self._goal, self._changing)
+        return Reach(self._playbook.gains, self._things, self._goal, self._changing)
 
     def _reachable(self, fact: Fact) -> bool:
         return fact in self._reach.facts
@@ -140,4 +141,4 @@ class Game:
         if len(self._pool) + self._kept.count > _MAX_KEPT:
             self._kept.drop()
             self._pool.clear()
-            self._start = State(self._indexes, self._start.facts, self._pool)
+            self._start = State(self._things, self._indexes, self._start.facts, self._pool)

@@ -4,70 +4,12 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from rla_envs.alfworld.native.pddl import ROOT, Branch, Domain, Literal
-from rla_envs.alfworld.native.state import Fact, Indexes, Positions, State
-
-
-class Things:
-    """A game's objects by type, its facts that never change, and how many facts of each kind there are.
-
-    Attributes:
-        kinds: The type of each object.
-        fixed: Predicates that no action changes.
-    """
-
-    def __init__(
-        self, domain: Domain, kinds: Mapping[str, str], facts: Sequence[Fact], changing: frozenset[str]
-    ) -> None:
-        """Sort objects by type and facts by predicate."""
-        self.kinds = kinds
-        self.changing = changing
-        self.of_type: dict[str, dict[str, None]] = {}
-        for thing, kind in kinds.items():
-            while True:
-                self.of_type.setdefault(kind, {})[thing] = None
-                if kind == ROOT:
-                    break
-                kind = domain.parents[kind]
-        self.by_predicate: dict[str, list[Fact]] = {}
-        for fact in facts:
-            self.by_predicate.setdefault(fact[0], []).append(fact[1:])
-        self._fixed: dict[tuple[str, Positions], dict[tuple[str, ...], list[Fact]]] = {}
-        self._sizes: dict[str, tuple[int, tuple[int, ...]]] = {}
-
-    def fixed(self, predicate: str, positions: Positions, values: tuple[str, ...]) -> list[Fact]:
-        """Return the arguments of the unchanging facts with these values at these positions, sorted."""
-        return self.index(predicate, positions).get(values, _NONE)
-
-    def index(self, predicate: str, positions: Positions) -> dict[tuple[str, ...], list[Fact]]:
-        """Return the arguments of the unchanging facts of a predicate, sorted, by the things at positions."""
-        index = self._fixed.get((predicate, positions))
-        if index is None:
-            index = {}
-            for fact in sorted(self.by_predicate.get(predicate, ())):
-                index.setdefault(tuple([fact[i] for i in positions]), []).append(fact)
-            self._fixed[predicate, positions] = index
-        return index
-
-    def size(self, literal: Literal, known: set[str]) -> float:
-        """Estimate how many facts fit a literal, some of whose variables have values."""
-        sizes = self._sizes.get(literal.predicate)
-        if sizes is None:
-            facts = self.by_predicate.get(literal.predicate, [])
-            sizes = len(facts), tuple(len(set(column)) for column in zip(*facts, strict=True))
-            self._sizes[literal.predicate] = sizes
-        count, columns = sizes
-        estimate = float(max(count, 1))
-        for argument, values in zip(literal.arguments, columns, strict=False):
-            if argument in known or not argument.startswith("?"):
-                estimate /= values
-        return estimate
-
-
-_NONE: list[Fact] = []
+from rla_envs.alfworld.native.pddl import ROOT, Branch, Literal
+from rla_envs.alfworld.native.state import Indexes, State
+from rla_envs.alfworld.native.things import NONE, Expected, Fact, Positions
 
 Run: TypeAlias = Callable[[list[str], State, list[tuple[str, ...]] | None], bool]
 """Go on with some values: collect all values found, or return whether there are any."""
@@ -86,8 +28,10 @@ def _picker(places: Sequence[int]) -> Callable[[Sequence[str]], tuple[str, ...]]
 class Join:
     """All ways in which one branch of a condition holds.
 
+    It serves any game with the same rules, whose objects and facts come with the state.
+
     Args:
-        things: The game's objects and unchanging facts.
+        expected: Which facts change, and how many there are.
         indexes: Told which buckets this join will read.
         variables: Variables in the order in which their values are given out;
             those the branch introduces come after them.
@@ -97,20 +41,20 @@ class Join:
 
     def __init__(
         self,
-        things: Things,
+        expected: Expected,
         indexes: Indexes,
         variables: Sequence[tuple[str, str]],
         branch: Branch,
         known: int = 0,
     ) -> None:
         """Decide in which order to look things up: the fewest expected ways first."""
-        self._things = things
+        self._expected = expected
         self._indexes = indexes
         self.variables = (*variables, *branch.variables)
         self.places = {name: place for place, (name, _) in enumerate(self.variables)}
         self.literals = branch.literals
         self.has_never = bool(branch.never)
-        self._types = {name: things.of_type.get(kind, {}) for name, kind in self.variables}
+        self._types = dict(self.variables)
         # Constants have places after the variables, so that every argument is a place.
         self._blank = [""] * len(self.variables)
         run: Run = self._end
@@ -132,7 +76,7 @@ class Join:
         looks = [x for x in branch.literals if x.positive and x.predicate != "="]
         checks = self._check(checks, known, steps)
         while looks:
-            best = min(looks, key=lambda literal: self._things.size(literal, known))
+            best = min(looks, key=lambda literal: self._expected.size(literal, known))
             looks.remove(best)
             steps.append(self._look(best, known))
             checks = self._check(checks, known, steps)
@@ -143,7 +87,7 @@ class Join:
                 checks = self._check(checks, known, steps)
         for condition in branch.never:
             joins = [
-                Join(self._things, self._indexes, self.variables, part, len(self.variables))
+                Join(self._expected, self._indexes, self.variables, part, len(self.variables))
                 for part in condition
             ]
             steps.append(functools.partial(_never, joins, len(self.variables)))
@@ -160,7 +104,7 @@ class Join:
             else:
                 new.add(argument)
                 finds.append((i, self.places[argument]))
-                if len(self._types[argument]) < len(self._things.kinds):
+                if self._types[argument] != ROOT:
                     types.append((i, self._types[argument]))
         known |= new
         wanted = _picker([self._place(literal.arguments[i]) for i in positions])
@@ -169,9 +113,9 @@ class Join:
 
     def _facts(self, predicate: str, positions: Positions) -> _Find:
         """Return what finds facts, by the things at some positions."""
-        if predicate not in self._things.changing:
-            index = self._things.index(predicate, positions)
-            return lambda wanted, state: index.get(wanted, _NONE)
+        if predicate not in self._expected.changing:
+            key = predicate, positions
+            return lambda wanted, state: state.things.tables[key].get(wanted, NONE)
         self._indexes.need(predicate, positions)
         return lambda wanted, state: state.read((predicate, positions, wanted)).facts
 
@@ -231,15 +175,16 @@ def _look(
     wanted: Callable[[Sequence[str]], tuple[str, ...]],
     finds: Sequence[tuple[int, int]],
     agrees: Sequence[tuple[int, int]],
-    types: Sequence[tuple[int, Mapping[str, None]]],
+    types: Sequence[tuple[int, str]],
     after: Run,
 ) -> Run:
     """Look up a literal: what is known of it, what it tells, and what must agree with that."""
 
     def run(values: list[str], state: State, found: list[tuple[str, ...]] | None) -> bool:
+        of_type = state.things.of_type
         for fact in facts(wanted(values), state):
-            for position, things in types:
-                if fact[position] not in things:
+            for position, kind in types:
+                if fact[position] not in of_type.get(kind, ()):
                     break
             else:
                 for position, place in finds:
@@ -272,11 +217,11 @@ def _equal(wanted: Callable[[Sequence[str]], tuple[str, ...]], positive: bool, a
     return run
 
 
-def _each(place: int, things: Mapping[str, None], after: Run) -> Run:
+def _each(place: int, kind: str, after: Run) -> Run:
     """Go on with every thing of a variable's type."""
 
     def run(values: list[str], state: State, found: list[tuple[str, ...]] | None) -> bool:
-        for thing in things:
+        for thing in state.things.of_type.get(kind, ()):
             values[place] = thing
             if after(values, state, found):
                 return True

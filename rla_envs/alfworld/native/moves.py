@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from rla_envs.alfworld.native.joins import Join, Things
+from rla_envs.alfworld.native.joins import Join
 from rla_envs.alfworld.native.pddl import Action, Branch, Effect, Literal
 from rla_envs.alfworld.native.rules import NOT, SHOWN, Rules
-from rla_envs.alfworld.native.state import Fact, Indexes, State
+from rla_envs.alfworld.native.state import Indexes, State
+from rla_envs.alfworld.native.things import Expected, Fact
 from rla_envs.errors import InvalidTaskError
 
 Change: TypeAlias = tuple[Fact, bool]
@@ -53,15 +53,13 @@ class Move:
         """What it does is found out when it is made: most moves are only listed."""
         self.schema = schema
         self.things = things
-
-    @functools.cached_property
-    def outcome(self) -> Outcome:
-        """What the move does."""
-        return self.schema.outcome(self.things)
+        self._outcome: Outcome | None = None
 
     def make(self, state: State) -> None:
         """Change a state; what would both cease and come to hold comes to hold."""
-        changes, cases, shown = self.outcome
+        if self._outcome is None:
+            self._outcome = self.schema.outcome(self.things, state)
+        changes, cases, shown = self._outcome
         if cases:
             happening = [case.change for case in cases if case.when.any(state, case.values)]
             changes = tuple(sorted({*changes, *happening}, key=lambda change: change[1]))
@@ -76,34 +74,31 @@ class Move:
 
 
 class Schema:
-    """An action of the domain in one game.
+    """An action of the domain, in any game with the same rules.
 
     Args:
         action: The action.
-        things: The game's objects and unchanging facts.
-        rules: The rules of the game.
+        expected: How many facts games have.
+        rules: The rules of the games.
         indexes: Told which buckets the action reads.
-        reachable: Whether a fact can ever hold.
     """
 
     def __init__(
         self,
         action: Action,
-        things: Things,
+        expected: Expected,
         rules: Rules,
         indexes: Indexes,
-        reachable: Callable[[Fact], bool],
     ) -> None:
         """Decide how to look for moves."""
         self.action = action
         self._rules = rules
         self._indexes = indexes
-        self._reachable = reachable
         self._count = len(action.parameters)
-        self._moves: dict[tuple[str, ...], Move] = {}
-        self._joins = [Join(things, indexes, action.parameters, branch) for branch in action.branches]
-        self._always = [_Ground(e, action, things, rules, indexes) for e in action.effects if e.when is None]
-        self._cases = [_Ground(e, action, things, rules, indexes) for e in action.effects if e.when]
+        self._joins = [Join(expected, indexes, action.parameters, branch) for branch in action.branches]
+        grounds = [_Ground(effect, action, expected, rules, indexes) for effect in action.effects]
+        self._always = [ground for ground in grounds if ground.effect.when is None]
+        self._cases = [ground for ground in grounds if ground.effect.when]
         self._told = [effect for effect in action.effects if self._tells(effect.literal.predicate)]
         self._tests = [self._gains(join) for join in self._joins]
         self._held = [
@@ -122,7 +117,7 @@ class Schema:
         """Yield what the parameters can stand for; a move that would change nothing is not a move."""
         for join, gains in zip(self._joins, self._tests, strict=True):
             for values in join.all(state):
-                if gains(values) or not self._idles(join, values):
+                if gains(values) or not self._idles(join, values, state):
                     yield tuple(values[: self._count])
 
     def _gains(self, join: Join) -> Callable[[tuple[str, ...]], bool]:
@@ -136,19 +131,15 @@ class Schema:
                 return lambda values: all(gain(values) != other(values) for other in required)
         return lambda values: False
 
-    def move(self, things: tuple[str, ...]) -> Move:
-        """Return the one move with these things."""
-        move = self._moves.get(things)
-        return move or self._moves.setdefault(things, Move(self, things))
-
-    def _idles(self, join: Join, values: tuple[str, ...]) -> bool:
+    def _idles(self, join: Join, values: tuple[str, ...], state: State) -> bool:
         """Return whether the precondition says that everything already is as the action would make it."""
         if self._cases:
             return False
         required = dict(self._required(join, values))
-        changes = self._changes(tuple(values[: self._count]))
+        changes = self._changes(tuple(values[: self._count]), state)
+        reachable = state.things.reachable
         return all(
-            required[fact] is present if fact in required else not present and not self._reachable(fact)
+            required[fact] is present if fact in required else not present and not reachable(fact)
             for fact, present in changes
         )
 
@@ -157,28 +148,30 @@ class Schema:
             if literal.predicate in self._rules.changing:
                 yield join.ground(literal, values), literal.positive
 
-    def _changes(self, things: tuple[str, ...]) -> tuple[Change, ...]:
+    def _changes(self, things: tuple[str, ...], state: State) -> tuple[Change, ...]:
         facts = {
             (fact, ground.effect.literal.positive)
             for ground in self._always
-            for fact, _ in ground.facts(things)
+            for fact, _ in ground.facts(things, state)
         }
         return tuple(sorted(change for change in facts if change[1] or (change[0], True) not in facts))
 
-    def outcome(self, things: tuple[str, ...]) -> Outcome:
-        """Return what the action does with these things."""
-        changes = self._changes(things)
-        cases = tuple(case for ground in self._cases for case in ground.cases(things))
-        return Outcome(changes, cases, self._shown(things, changes))
+    def outcome(self, things: tuple[str, ...], state: State) -> Outcome:
+        """Return what the action does with these things, in any state of the same game."""
+        changes = self._changes(things, state)
+        cases = tuple(case for ground in self._cases for case in ground.cases(things, state))
+        return Outcome(changes, cases, self._shown(things, changes, state))
 
-    def _shown(self, things: tuple[str, ...], changes: tuple[Change, ...]) -> tuple[Change, ...]:
+    def _shown(
+        self, things: tuple[str, ...], changes: tuple[Change, ...], state: State
+    ) -> tuple[Change, ...]:
         """Return how what is shown changes: what may come to hold does so first, then what may cease."""
         if not self._told:
             return ()
         sure = {fact for fact, present in changes if present}
         held = {self._joins[0].ground(literal, things) for literal in self._held}
         cases = [ground for ground in self._cases if ground.effect in self._told]
-        possible = {change for ground in cases for change in ground.possible(things, self._reachable)}
+        possible = {change for ground in cases for change in ground.possible(things, state)}
         every = {*changes, *(change for change in possible if change[0] not in sure)}
         shown: list[Change] = []
         for fact, present in sorted(every, key=lambda change: (not change[1], change[0])):
@@ -186,7 +179,7 @@ class Schema:
             mark = SHOWN if name in self._rules.forked else ""
             for stored, now in ((f"{mark}{name}", present), (f"{mark}{NOT}{name}", not present)):
                 read = stored != name and self._indexes.reads(stored)
-                if read and (present or fact in held or self._reachable(fact)):
+                if read and (present or fact in held or state.things.reachable(fact)):
                     shown.append(((stored, *rest), now))
         return tuple(shown)
 
@@ -203,11 +196,11 @@ class Schema:
                     f"PDDL action {self.action.name}: a 'forall' is not supported where moves share a command"
                 )
             for values in join.all(state):
-                if tuple(values[: self._count]) == things and not self._idles(join, values):
+                if tuple(values[: self._count]) == things and not self._idles(join, values, state):
                     required = {
                         (fact[0], fact[1:], not present)
                         for fact, present in self._required(join, values)
-                        if present or self._reachable(fact)
+                        if present or state.things.reachable(fact)
                     }
                     ranks.append(sorted(required))
         return min(ranks), f"({' '.join((self.action.name, *things))})"
@@ -218,44 +211,44 @@ def _plain(literal: Literal) -> Literal:
 
 
 class _Ground:
-    """An effect of an action in one game."""
+    """An effect of an action."""
 
     def __init__(
-        self, effect: Effect, action: Action, things: Things, rules: Rules, indexes: Indexes
+        self, effect: Effect, action: Action, expected: Expected, rules: Rules, indexes: Indexes
     ) -> None:
         self.effect = effect
         self._rules = rules
-        self._empty = State(Indexes(), (), {})
         variables = (*action.parameters, *effect.variables)
         whens = effect.when or ()
-        self._each = Join(things, indexes, variables, Branch(), len(action.parameters))
-        self._when = [Join(things, indexes, variables, branch, len(variables)) for branch in whens]
+        self._each = Join(expected, indexes, variables, Branch(), len(action.parameters))
+        self._when = [Join(expected, indexes, variables, branch, len(variables)) for branch in whens]
         self._may = [
-            Join(things, indexes, variables, _fixed(branch, rules), len(variables)) for branch in whens
+            Join(expected, indexes, variables, _fixed(branch, rules), len(variables)) for branch in whens
         ]
 
-    def facts(self, things: tuple[str, ...]) -> Iterator[tuple[Fact, tuple[str, ...]]]:
+    def facts(self, things: tuple[str, ...], state: State) -> Iterator[tuple[Fact, tuple[str, ...]]]:
         """Yield the facts that the effect is about, with the values of its variables."""
         if not self.effect.variables:
             yield self._each.ground(self.effect.literal, things), things
             return
-        for values in self._each.all(self._empty, things):
+        for values in self._each.all(state, things):
             yield self._each.ground(self.effect.literal, values), tuple(values)
 
-    def cases(self, things: tuple[str, ...]) -> Iterator[Case]:
+    def cases(self, things: tuple[str, ...], state: State) -> Iterator[Case]:
         """Yield what changes if something holds."""
-        for fact, values in self.facts(things):
+        for fact, values in self.facts(things, state):
             for join in self._when:
                 yield Case(join, values, (fact, self.effect.literal.positive))
 
-    def possible(self, things: tuple[str, ...], reachable: Callable[[Fact], bool]) -> Iterator[Change]:
+    def possible(self, things: tuple[str, ...], state: State) -> Iterator[Change]:
         """Yield what changes if something holds that is not ruled out from the start."""
-        for fact, values in self.facts(things):
+        reachable = state.things.reachable
+        for fact, values in self.facts(things, state):
             for whole, fixed in zip(self._when, self._may, strict=True):
                 wanted = [x for x in whole.literals if x.positive and x.predicate in self._rules.changing]
                 if any(
                     all(reachable(fixed.ground(x, found)) for x in wanted if x.predicate != "=")
-                    for found in fixed.all(self._empty, values)
+                    for found in fixed.all(state, values)
                 ):
                     yield fact, self.effect.literal.positive
 

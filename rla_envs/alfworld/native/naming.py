@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Collection
 
@@ -40,6 +41,7 @@ def names_of(mentioned: Collection[str], kinds: dict[str, str]) -> dict[str, dic
     return names
 
 
+@functools.lru_cache(maxsize=1024)
 def _plain(word: str) -> str:
     for mangled, character in (("_minus_", "-"), ("_plus_", "+"), ("_dot_", "."), ("_comma_", ",")):
         word = word.replace(mangled, character)

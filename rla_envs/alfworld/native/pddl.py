@@ -22,6 +22,7 @@ ROOT = "object"
 """The type that every object has."""
 
 _TOKEN = re.compile(r"[()]|\?[^\s()?]*|[^\s()?]+")
+_COMMENT = re.compile(r";[^\n]*")
 _MAX_DEPTH, _MAX_BRANCHES = 60, 64
 
 
@@ -108,6 +109,37 @@ def read_tree(text: str, where: str) -> list[Tree]:
         InvalidTaskError: If a parenthesis is missing or too many, or something
             stands outside.
     """
+    tree = _sound_tree(text)
+    return _checked_tree(text, where) if tree is None else tree
+
+
+def _sound_tree(text: str) -> list[Tree] | None:
+    """Read an expression in which nothing is wrong, many words at a time; None if something is."""
+    code = _COMMENT.sub("", text).lower()
+    before, *pieces = code.split("(")
+    outside: list[Tree] = _words(before)
+    stack = [outside]
+    for piece in pieces:
+        inside, *following = piece.split(")")
+        stack.append(_words(inside))
+        if len(stack) > _MAX_DEPTH:
+            return None
+        for words in following:
+            if len(stack) == 1:
+                return None
+            done = stack.pop()
+            stack[-1].append(done)
+            stack[-1] += _words(words)
+    whole = len(stack) == 1 and len(outside) == 1 and isinstance(outside[0], list)
+    return outside[0] if whole and code.isascii() else None
+
+
+def _words(code: str) -> list[str]:
+    return _TOKEN.findall(code) if "?" in code else code.split()  # a word ends before a question mark
+
+
+def _checked_tree(text: str, where: str) -> list[Tree]:
+    """Read an expression line by line, to tell where what is wrong."""
     stack: list[list[Tree]] = [[]]
     for number, line in enumerate(text.split("\n"), start=1):
         code = line.split(";", 1)[0].lower()
@@ -417,6 +449,9 @@ def _facts(init: list[Tree], objects: dict[str, str], arity: dict[str, int]) -> 
     for tree in init:
         if not isinstance(tree, list) or not tree:
             _refuse("PDDL init", f"expected a fact, got {_short(tree)}")
+        if _sound(tree, objects, arity):
+            facts[tuple(tree)] = None
+            continue
         if tree[0] == "=":
             continue
         fact = tree[1] if tree[0] == "not" and len(tree) == 2 and isinstance(tree[1], list) else tree
@@ -436,3 +471,12 @@ def _facts(init: list[Tree], objects: dict[str, str], arity: dict[str, int]) -> 
     if both is not None:
         _refuse("PDDL init", f"{both} both holds and does not")
     return tuple(facts)
+
+
+def _sound(tree: list[Tree], objects: dict[str, str], arity: dict[str, int]) -> bool:
+    """Return whether a tree is a fact with which nothing is wrong."""
+    name, *things = tree
+    try:
+        return arity.get(name) == len(things) and objects.keys() >= {*things} and name != "="
+    except TypeError:  # not a word, but a tree
+        return False

@@ -9,9 +9,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 
-from rla_envs.alfworld.native.joins import Join, Things
+from rla_envs.alfworld.native.joins import Join
 from rla_envs.alfworld.native.pddl import Action, Branch, Effect
-from rla_envs.alfworld.native.state import Fact, Indexes, State
+from rla_envs.alfworld.native.state import Indexes, State
+from rla_envs.alfworld.native.things import Expected, Fact, Things
 
 
 def _relaxed(branch: Branch) -> Branch:
@@ -22,13 +23,19 @@ class _Gain:
     """How an action makes facts hold."""
 
     def __init__(
-        self, things: Things, indexes: Indexes, action: Action, before: Branch, effect: Effect, when: Branch
+        self,
+        expected: Expected,
+        indexes: Indexes,
+        action: Action,
+        before: Branch,
+        effect: Effect,
+        when: Branch,
     ) -> None:
         variables = (*action.parameters, *effect.variables)
         branch = Branch(
             before.variables + when.variables, _relaxed(before).literals + _relaxed(when).literals
         )
-        self._join = Join(things, indexes, variables, branch)
+        self._join = Join(expected, indexes, variables, branch)
         self._literal = effect.literal
         self.reads = frozenset(literal.predicate for literal in branch.literals)
         self.gains = effect.literal.predicate
@@ -38,35 +45,44 @@ class _Gain:
             yield self._join.ground(self._literal, values)
 
 
-class Reach:
-    """Everything that can ever hold.
+class Gains:
+    """All ways in which something can come to hold, in any game with the same rules.
 
     Args:
-        things: The game's objects and unchanging facts.
+        expected: How many facts games have.
         actions: What can be done.
-        goal: The goal.
-        facts: What holds at the start and can change.
     """
 
-    def __init__(
-        self,
-        things: Things,
-        actions: Sequence[Action],
-        goal: tuple[Branch, ...],
-        facts: Sequence[Fact],
-    ) -> None:
-        """Start from what holds at the start."""
-        indexes = Indexes()
-        self._gains = [
-            _Gain(things, indexes, action, before, effect, when)
+    def __init__(self, expected: Expected, actions: Sequence[Action]) -> None:
+        """Decide how to look for them."""
+        self.expected = expected
+        self.indexes = Indexes()
+        self.ways = [
+            _Gain(expected, self.indexes, action, before, effect, when)
             for action in actions
             for before in action.branches
             for effect in action.effects
             if effect.literal.positive
             for when in effect.when or (Branch(),)
         ]
-        self._goals = [Join(things, indexes, (), _relaxed(branch)) for branch in goal]
-        self._state = State(indexes, facts, {})
+
+
+class Reach:
+    """Everything that can ever hold in a game.
+
+    Args:
+        gains: How something can come to hold.
+        things: The game's objects and unchanging facts.
+        goal: The goal.
+        facts: What holds at the start and can change.
+    """
+
+    def __init__(self, gains: Gains, things: Things, goal: tuple[Branch, ...], facts: Sequence[Fact]) -> None:
+        """Start from what holds at the start."""
+        self._gains = gains.ways
+        indexes = Indexes(gains.indexes)
+        self._goals = [Join(gains.expected, indexes, (), _relaxed(branch)) for branch in goal]
+        self._state = State(things, indexes, facts, {})
 
     def _run(self, gains: Sequence[_Gain]) -> Iterator[None]:
         """Do everything that is possible, pausing after each action, until nothing new comes to hold."""

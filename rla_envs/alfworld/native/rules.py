@@ -9,8 +9,8 @@ from typing import NamedTuple, NoReturn
 
 from rla_envs.alfworld.native.grammar import read_grammar, read_symbols
 from rla_envs.alfworld.native.pddl import Domain, read_domain
-from rla_envs.alfworld.native.state import Positions
 from rla_envs.alfworld.native.texts import Compiler, Parts, Scope, Stored, Types
+from rla_envs.alfworld.native.things import Positions
 from rla_envs.errors import InvalidTaskError
 
 SHOWN, NOT = "shown ", "not_"
@@ -36,7 +36,7 @@ class Told(NamedTuple):
     feedback: Parts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rules:
     """What games with the same domain and grammar share.
 

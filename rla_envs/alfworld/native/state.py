@@ -12,10 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeAlias, TypeVar
 
-Fact: TypeAlias = tuple[str, ...]
-"""A predicate's name and the ids of things."""
+from rla_envs.alfworld.native.things import Fact, Positions, Things
 
-Positions: TypeAlias = tuple[int, ...]
 Bucket: TypeAlias = tuple[str, Positions, tuple[str, ...]]
 """A predicate, positions among its arguments, and the things at these positions."""
 
@@ -52,22 +50,39 @@ def content_of(facts: tuple[Fact, ...], pool: dict[tuple[Fact, ...], Content]) -
 
 
 class Indexes:
-    """Which buckets each predicate has."""
+    """Which buckets each predicate has.
 
-    def __init__(self) -> None:
-        """Start with none."""
-        self._positions: dict[str, list[Positions]] = {}
+    Args:
+        others: Indexes whose buckets are wanted, too.
+    """
+
+    def __init__(self, others: Indexes | None = None) -> None:
+        """Start with none, or with those of others."""
+        self._positions: dict[str, tuple[Positions, ...]] = dict(others._positions) if others else {}
         self._keys: dict[Fact, tuple[Bucket, ...]] = {}
 
     def need(self, predicate: str, positions: Positions) -> None:
         """Keep buckets of a predicate by the things at these positions."""
-        known = self._positions.setdefault(predicate, [])
+        known = self._positions.get(predicate, ())
         if positions not in known:
-            known.append(positions)
+            self._positions[predicate] = (*known, positions)
 
     def reads(self, predicate: str) -> bool:
         """Return whether anything ever asks for a predicate."""
         return predicate in self._positions
+
+    def sorted_out(self, facts: Iterable[Fact]) -> dict[Bucket, list[Fact]]:
+        """Return what is in each bucket, sorted, of those that are not empty."""
+        by_predicate: dict[str, list[Fact]] = {}
+        for fact in sorted(facts):
+            by_predicate.setdefault(fact[0], []).append(fact[1:])
+        found: dict[Bucket, list[Fact]] = {}
+        for name, those in by_predicate.items():
+            for positions in self._positions.get(name, ()):
+                for arguments in those:
+                    bucket = name, positions, tuple([arguments[i] for i in positions])
+                    found.setdefault(bucket, []).append(arguments)
+        return found
 
     def buckets(self, fact: Fact) -> tuple[Bucket, ...]:
         """Return the buckets that a fact is in."""
@@ -75,8 +90,10 @@ class Indexes:
         if keys is None:
             name, arguments = fact[0], fact[1:]
             keys = tuple(
-                (name, positions, tuple([arguments[i] for i in positions]))
-                for positions in self._positions.get(name, ())
+                [
+                    (name, positions, tuple([arguments[i] for i in positions]))
+                    for positions in self._positions.get(name, ())
+                ]
             )
             self._keys[fact] = keys
         return keys
@@ -86,28 +103,32 @@ class State:
     """The facts that hold, by bucket. Copies share what is the same.
 
     Args:
+        things: The objects of the game, and the facts that always hold.
         indexes: Which buckets to keep.
         facts: What holds.
         pool: The contents known so far.
     """
 
     def __init__(
-        self, indexes: Indexes, facts: Iterable[Fact], pool: dict[tuple[Fact, ...], Content]
+        self,
+        things: Things,
+        indexes: Indexes,
+        facts: Iterable[Fact],
+        pool: dict[tuple[Fact, ...], Content],
     ) -> None:
         """Sort the facts into their buckets."""
+        self.things = things
         self._indexes = indexes
         self.facts = set(facts)
         self.nothing = content_of((), pool)
         self.trace: list[tuple[Bucket, Content]] | None = None
-        collected: dict[Bucket, list[Fact]] = {}
-        for fact in self.facts:
-            for bucket in indexes.buckets(fact):
-                collected.setdefault(bucket, []).append(fact[1:])
-        self.buckets = {b: content_of(tuple(sorted(facts)), pool) for b, facts in collected.items()}
+        found = indexes.sorted_out(self.facts)
+        self.buckets = {bucket: content_of(tuple(inside), pool) for bucket, inside in found.items()}
 
     def copy(self) -> State:
         """Return an independent state in which the same holds."""
         other = State.__new__(State)
+        other.things = self.things
         other._indexes = self._indexes
         other.facts = self.facts.copy()
         other.nothing = self.nothing

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, NoReturn, TypeAlias
 
 from rla_envs.alfworld.native.grammar import Call, Each, Grammar, Query, Symbols, Text, Word
-from rla_envs.alfworld.native.joins import Things
 from rla_envs.alfworld.native.pddl import ROOT, Domain
-from rla_envs.alfworld.native.state import Fact, Positions, State
+from rla_envs.alfworld.native.state import State
+from rla_envs.alfworld.native.things import Fact, Positions, Things
 from rla_envs.errors import InvalidTaskError
 
 Placeholder: TypeAlias = tuple[str, str]
