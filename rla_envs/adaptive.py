@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from rla_envs.difficulty import DifficultyParameter, Value, complete_difficulty, parse_difficulty
+from rla_envs.edit_language import EditOperation
 from rla_envs.errors import InputError, InvalidTaskError, RefusedEditError, unknown_name
 from rla_envs.task import Task, TaskCheck, TaskEdit
 
@@ -82,6 +83,8 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
 
     task_env_id: ClassVar[str]
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]]
+    edit_operations: ClassVar[tuple[EditOperation, ...]] = ()
+    """The environment's edit language, for whoever writes edits; empty if it states none."""
     max_attempts: ClassVar[int] = 64
     """How often :meth:`sample_task` draws before it gives up on a difficulty."""
 
@@ -159,9 +162,13 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
     def apply_edit(self, task: Task, edit: TaskEdit) -> Task:
         """Return the edited task.
 
+        The task given is checked too: an edit would hide what is wrong with
+        it, and the child would name a parent that nobody could play.
+
         Raises:
-            RefusedEditError: If the edit is malformed, changes nothing, or
-                leaves a task that is not valid; the message is the reason.
+            RefusedEditError: If the task cannot be played, or the edit is
+                malformed, changes nothing, or leaves a task that is not valid;
+                the message is the reason.
         """
         try:
             edited = self._apply_edit(task, edit)
@@ -169,6 +176,9 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
             raise
         except InputError as error:
             raise RefusedEditError(str(error)) from error
+        check = self.check_task(task)
+        if not check.valid:
+            raise RefusedEditError(f"the task to edit cannot be played: {check.reason}")
         if edited.content_hash == task.content_hash:
             raise RefusedEditError("the edit changes nothing")
         check = self.check_task(edited)
@@ -186,6 +196,28 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
 
         Returns:
             Candidates; each may still be refused by :meth:`apply_edit`.
+        """
+        return ()
+
+    def describe_task(self, task: Task) -> str:
+        """Return a task in readable English, for whoever is to rewrite it; by default its difficulty."""
+        return "\n".join(
+            f"{p.name} is {task.difficulty.get(p.name)} ({p.meaning})" for p in self.difficulty_parameters
+        )
+
+    def lost_step_kinds(
+        self, task: Task, actions: Sequence[ActT], effective: Sequence[bool]
+    ) -> Sequence[str]:
+        """Return for every step of an episode what it was spent on, if it gained nothing; else ``""``.
+
+        Args:
+            task: What was played.
+            actions: The actions, in order.
+            effective: Whether each had an effect (no ``last_action_error``).
+
+        Returns:
+            One kind a step, in the environment's own words, those in which its
+            ``edit_operations`` say what they are about. Empty if it cannot tell.
         """
         return ()
 

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 import math
+import reprlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NoReturn, Self, TypeAlias, TypeVar
@@ -185,12 +186,19 @@ class TaskEdit:
         """Check the field types and freeze the contents."""
         if not isinstance(self.changes, list | tuple) or not self.changes:
             raise InputError(
-                f"TaskEdit.changes: expected a non-empty list of operations, got {self.changes!r}"
+                f"TaskEdit.changes: expected a non-empty list of operations, got {reprlib.repr(self.changes)}"
             )
         for change in self.changes:
             if not isinstance(change, Mapping) or not isinstance(change.get("op"), str):
-                raise InputError(f"TaskEdit.changes: expected objects with a string 'op', got {change!r}")
-        object.__setattr__(self, "changes", freeze(self.changes))
+                raise InputError(
+                    f"TaskEdit.changes: expected objects with a string 'op', got {reprlib.repr(change)}"
+                )
+        try:
+            object.__setattr__(self, "changes", freeze(self.changes))
+        except RecursionError as error:
+            raise InputError(
+                "TaskEdit.changes: expected JSON of a few levels, got more than can be read"
+            ) from error
         if self.direction not in ("harder", "easier"):
             raise InputError(f"TaskEdit.direction: expected 'harder' or 'easier', got {self.direction!r}")
         for name in ("author", "reason"):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from gymnasium import spaces
@@ -105,6 +105,30 @@ class TaskSource(Protocol):
         ...
 
 
+class Feedback(tuple[str, ...]):
+    """What a task editor is told about the rollouts of a task's last group.
+
+    A tuple of the critic's summaries of the failed ones, oldest first, without
+    those it left empty; with one more attribute.
+
+    Args:
+        summaries: The summaries.
+        lost_steps: Steps that gained nothing, by what they were spent on (the
+            kinds are the environment's own, see
+            :meth:`rla_envs.adaptive.AdaptiveEnv.lost_step_kinds`). A step counts
+            by the share of the critic's votes against it; without votes it
+            counts whole.
+    """
+
+    lost_steps: Mapping[str, float]
+
+    def __new__(cls, summaries: Iterable[str] = (), lost_steps: Mapping[str, float] | None = None) -> Self:
+        """Make the tuple; see the class for the arguments."""
+        feedback = super().__new__(cls, summaries)
+        feedback.lost_steps = dict(lost_steps or {})
+        return feedback
+
+
 class TaskEditor(Protocol):
     """Rewrites tasks with the critic's feedback in hand; a language model, or rules."""
 
@@ -115,7 +139,8 @@ class TaskEditor(Protocol):
             task: The version to rewrite.
             direction: ``"harder"`` or ``"easier"``.
             feedback: The critic's summaries of the failed rollouts of its last
-                group, oldest first; those it left empty are not in the list.
+                group. From a curriculum it is a :class:`Feedback`, which also
+                says on what the rollouts lost steps.
         """
         ...
 
@@ -157,8 +182,8 @@ class Curriculum(Protocol):
             difficulty: The difficulty that was played, every parameter.
             success: Whether it was solved; or a number from 0 to 1, the share
                 of it that was.
-            **feedback: ``task`` (the Task), ``votes`` (per step) and
-                ``summary`` (what went wrong).
+            **feedback: ``task`` (the Task), ``votes`` (per step), ``summary``
+                (what went wrong) and ``lost_steps`` (see :class:`Feedback`).
 
         Raises:
             InputError: If ``success`` is anything else.

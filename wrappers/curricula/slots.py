@@ -23,6 +23,8 @@ class Version:
         count: Number of all its results.
         group: Results of the group that is being collected.
         summaries: What the critic said went wrong in that group.
+        lost_steps: Steps lost in that group, by kind (see
+            :class:`wrappers.protocols.Feedback`).
     """
 
     task: Task
@@ -33,6 +35,7 @@ class Version:
     count: int = 0
     group: list[float] = field(default_factory=list)
     summaries: list[str] = field(default_factory=list)
+    lost_steps: dict[str, float] = field(default_factory=dict)
 
     def plays(self, task: Task) -> bool:
         """Return whether a rollout of ``task`` is a rollout of this version.
@@ -47,14 +50,17 @@ class Version:
         self.total += result
         self.count += 1
 
-    def take_group(self, result: float, summary: str, size: int) -> list[float] | None:
-        """Count a result in the group; return the group once it has ``size``."""
+    def take_group(self, result: float, feedback: Mapping[str, Any], size: int) -> list[float] | None:
+        """Count a result in the group, with what came along; return the group once it has ``size``."""
         self.add(result)
         if not self.group:
-            self.summaries = []
+            self.summaries, self.lost_steps = [], {}
         self.group.append(result)
+        summary = str(feedback.get("summary") or "")
         if summary and result < 1.0:
             self.summaries.append(summary)
+        for kind, steps in (feedback.get("lost_steps") or {}).items():
+            self.lost_steps[kind] = self.lost_steps.get(kind, 0.0) + float(steps)
         if len(self.group) < size:
             return None
         group, self.group = self.group, []

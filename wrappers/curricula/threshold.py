@@ -14,7 +14,7 @@ from rla_envs.errors import InputError, RefusedEditError
 from rla_envs.task import Task, TaskEdit
 from wrappers.curricula.base import GROUP_SIZE, BaseCurriculum, GroupTally, check_number, parse_success
 from wrappers.curricula.slots import Slot, Version
-from wrappers.protocols import Proposal, TaskEditor, TaskSource
+from wrappers.protocols import Feedback, Proposal, TaskEditor, TaskSource
 
 
 def accepts(direction: str, before: float, after: float, low: float = 0.2, high: float = 0.8) -> bool:
@@ -67,7 +67,7 @@ class Threshold(BaseCurriculum):
         difficulty: Difficulty at which roots are sampled; None is the
             environment's own.
         editor: Who proposes edits in place of the environment's rules; it is
-            told what the critic said about the group's failures.
+            told what the critic said about the group's failures, and where steps were lost.
         max_candidates: How many proposed edits are tried before giving up.
         patience: Fruitless edits in a row after which a slot takes a fresh
             root; None never does, as in the paper.
@@ -143,10 +143,9 @@ class Threshold(BaseCurriculum):
         task = feedback.get("task")
         if not isinstance(task, Task):
             raise InputError(f"threshold judges tasks, not difficulties: expected task=Task, got {task!r}")
-        summary = str(feedback.get("summary") or "")
         for index, slot in enumerate(self._slots):
             if slot is not None:
-                self._credit(index, slot, task, value, summary)
+                self._credit(index, slot, task, value, feedback)
 
     def explain(self) -> str:
         """Return where the slots stand and what became of the edits."""
@@ -164,9 +163,9 @@ class Threshold(BaseCurriculum):
         self._events.clear()
         return events
 
-    def _credit(self, index: int, slot: Slot, task: Task, value: float, summary: str) -> None:
+    def _credit(self, index: int, slot: Slot, task: Task, value: float, feedback: Mapping[str, Any]) -> None:
         if slot.pending is not None and slot.pending.plays(task):
-            group = slot.pending.take_group(value, summary, self._n)
+            group = slot.pending.take_group(value, feedback, self._n)
             if group is not None:
                 self._decide(index, slot, slot.pending, group)
         elif not slot.active.plays(task):
@@ -174,7 +173,7 @@ class Threshold(BaseCurriculum):
         elif slot.pending is not None or slot.wanted:
             slot.active.add(value)
         else:
-            group = slot.active.take_group(value, summary, self._n)
+            group = slot.active.take_group(value, feedback, self._n)
             if group is not None:
                 self._flag(index, slot, group)
 
@@ -222,7 +221,8 @@ class Threshold(BaseCurriculum):
     def _candidates(self, slot: Slot, direction: str, rng: np.random.Generator) -> Sequence[TaskEdit]:
         task = slot.active.task
         if self._editor is not None:
-            edits = self._editor.propose(task, direction, tuple(slot.active.summaries))
+            feedback = Feedback(slot.active.summaries, slot.active.lost_steps)
+            edits = self._editor.propose(task, direction, feedback)
         else:
             edits = self.source.propose_edits(task, direction, rng)
         return edits[: self._max_candidates]

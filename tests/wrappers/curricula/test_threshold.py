@@ -245,6 +245,27 @@ def test_an_editor_is_told_what_went_wrong_and_its_first_sound_edit_is_taken():
     assert event["changes"] == [{"op": "add", "colour": root.payload["colours"][0]}]
 
 
+def test_an_editor_is_told_what_the_group_lost_steps_on():
+    told = []
+
+    class Listener:
+        def propose(self, task, direction, feedback):
+            told.append((list(feedback), feedback.lost_steps))
+            return []
+
+    curriculum, rng = bound(slots=1, n=3, editor=Listener(), patience=None), np.random.default_rng(0)
+    root = curriculum.propose(rng).task
+    give(curriculum, root, [False], summary="Lost.", lost_steps={"searching": 2.5})
+    saved = json.loads(json.dumps(curriculum.state_dict()))
+    curriculum = bound(slots=1, n=3, editor=Listener(), patience=None)
+    curriculum.load_state_dict(saved)
+    give(curriculum, root, [False, False], lost_steps={"searching": 1, "wrong device": 4})
+    curriculum.propose(rng)
+    give(curriculum, root, [False] * 3, lost_steps={"wrong place": 1})
+    curriculum.propose(rng)
+    assert told == [(["Lost."], {"searching": 4.5, "wrong device": 8.0}), ([], {"wrong place": 3.0})]
+
+
 def test_no_more_candidates_are_tried_than_allowed():
     curriculum, rng = bound(slots=1, editor=Editor(), max_candidates=1), np.random.default_rng(0)
     give(curriculum, curriculum.propose(rng).task, group(8))
