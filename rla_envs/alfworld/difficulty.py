@@ -18,6 +18,11 @@ def hiding_depth(scene: Scene, inside: str) -> int:
     return 2 if place.closed else 1
 
 
+def target_depth(scene: Scene) -> int:
+    """Return how deep the goal's own objects are hidden: the deepest of them counts."""
+    return max(hiding_depth(scene, o.inside) for o in scene.targets()[: scene.goal.count])
+
+
 def hosts(scene: Scene) -> frozenset[str]:
     """Return the receptacles that hold objects of the goal's type."""
     return frozenset(o.inside for o in scene.targets())

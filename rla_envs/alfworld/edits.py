@@ -1,47 +1,74 @@
 """AlfWorld's edit language: what can be changed about a scene, and which changes make it harder or easier.
 
 Every operation is a JSON object with an ``"op"``. Receptacles and objects are
-named as the player sees them (``"drawer 2"``) or by their ALFRED id.
+named as the player sees them (``"drawer 2"``) or by their ALFRED id; names are
+those of the task before the edit, whatever an earlier operation did. Types are
+ALFRED's (``"CounterTop"``), in any case.
 
-====================  ==========================================  =====================================
-op                    fields                                      effect
-====================  ==========================================  =====================================
-``set_goal``          ``task_type``, ``object``, ``receptacle``   change any of the three; the text follows
-``add_object``        ``type``, ``in``                            put a new object somewhere
-``move_object``       ``object``, ``to``                          move one object or lamp
-``remove_object``     ``object``                                  take one object away
-``hide_target``       ``in``                                      move the goal's objects there
-``open``, ``close``   ``receptacle``                              change how a container starts
-``add_receptacle``    ``type``                                    one more place of a kind the room has
-``set_step_budget``   ``value``                                   steps, as a multiple of the shortest plan
-``name_place``        ``value``                                   whether the goal text says where to look
-====================  ==========================================  =====================================
+=====================  ============================================  =========================================
+op                     fields                                        effect
+=====================  ============================================  =========================================
+``set_goal``           ``task_type``?, ``object``?, ``receptacle``?  change any of the three; the text follows
+``add_object``         ``type``, ``in``                              put a new object somewhere
+``move_object``        ``object``, ``to``                            move one object or lamp
+``remove_object``      ``object``                                    take one object away
+``hide_target``        ``in``                                        move the goal's own objects there
+``set_distractors``    ``value``                                     have so many more of the goal's type
+``open``               ``receptacle``                                let a container start open
+``close``              ``receptacle``                                let a container start closed
+``add_receptacle``     ``type``                                      have one more place
+``remove_receptacle``  ``receptacle``                                take an empty place away
+``set_step_budget``    ``value``                                     change how many steps are allowed
+``name_place``         ``value``                                     say where the goal's objects are, or not
+=====================  ============================================  =========================================
+
+A question mark marks a field that may be left out. :data:`EDIT_OPERATIONS` is
+the same table for programs, with the meaning of every field; edits are checked
+by it and prompts are made from it.
+
+An edit is refused, with the reason, if it is malformed, changes nothing, breaks
+one of alfworld's tables (``VAL_RECEPTACLE_OBJECTS``, ``VAL_ACTION_OBJECTS``,
+``OPENABLE_CLASS_SET``), leaves a difficulty parameter's range, turns the goal
+into one of another split, or makes a goal that cannot be reached or holds from
+the start. The goal's text is always made anew.
 """
 
 from __future__ import annotations
 
-import reprlib
-from collections.abc import Callable, Mapping
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from rla_envs.alfworld import shipped
-from rla_envs.alfworld.difficulty import closed_share, hiding_depth, stated_step_budget
+from rla_envs.alfworld.difficulty import closed_share, hiding_depth, stated_step_budget, target_depth
+from rla_envs.alfworld.edit_operations import EDIT_OPERATIONS, LIMITS
 from rla_envs.alfworld.generator import goal_choices
 from rla_envs.alfworld.names import display_names
+from rla_envs.alfworld.plan import Planner
 from rla_envs.alfworld.proposals import propose_edits
-from rla_envs.alfworld.scene import TASK_TYPES, Goal, Receptacle, Scene, Thing
+from rla_envs.alfworld.scene import TASK_TYPES, Goal, Receptacle, Scene, Thing, check_goal
 from rla_envs.difficulty import Value
+from rla_envs.edit_language import parse_change
 from rla_envs.errors import RefusedEditError, unknown_name
 from rla_envs.task import Task, TaskEdit
 
-__all__ = ["apply_edit", "measured_difficulty", "propose_edits", "rarity_rank"]
+__all__ = ["EDIT_OPERATIONS", "apply_edit", "measured_difficulty", "propose_edits", "rarity_rank"]
+
+_PartT = TypeVar("_PartT", Receptacle, Thing)
+
+MAX_CHANGES = 100
+"""Operations that one edit may have."""
 
 
 @dataclass(frozen=True)
 class _Draft:
+    """A scene while it is edited; ``names`` are the ids by name, as they were before the edit."""
+
     scene: Scene
     step_budget: float
+    names: Mapping[str, str]
 
 
 def apply_edit(task: Task, edit: TaskEdit) -> Task:
@@ -55,15 +82,13 @@ def apply_edit(task: Task, edit: TaskEdit) -> Task:
             nothing changes.
         InvalidTaskError: If the task or the edited scene is not one that alfworld allows.
     """
-    before = draft = _Draft(Scene.from_payload(task.payload), stated_step_budget(task))
+    scene = Scene.from_payload(task.payload)
+    if len(edit.changes) > MAX_CHANGES:
+        raise RefusedEditError(f"expected at most {MAX_CHANGES} operations, got {len(edit.changes)}")
+    before = draft = _Draft(scene, stated_step_budget(task), _ids_by_name(scene))
     for change in edit.changes:
-        if change["op"] not in _OPERATIONS:
-            raise RefusedEditError(str(unknown_name("edit operation", change["op"][:80], _OPERATIONS)))
-        operation, fields = _OPERATIONS[change["op"]]
-        unknown = next((name for name in change if name not in (*fields, "op")), None)
-        if unknown is not None:
-            raise RefusedEditError(str(unknown_name(f"field of {change['op']}:", unknown[:80], fields)))
-        draft = operation(draft, change)
+        operation, values = parse_change(change, EDIT_OPERATIONS)
+        draft = _APPLY[operation.op](draft, values)
     if draft == before:
         # Told here, because measuring alone may change the difficulty: it was drawn, and rounds.
         raise RefusedEditError("the edit changes nothing")
@@ -74,7 +99,6 @@ def apply_edit(task: Task, edit: TaskEdit) -> Task:
 
 def measured_difficulty(scene: Scene, step_budget: float) -> dict[str, Value]:
     """Return the value of every difficulty parameter, read off a scene."""
-    targets = scene.targets()[: scene.goal.count]
     ranked = _ranked(scene)
     return {
         "task_type": TASK_TYPES.index(scene.goal.task_type),
@@ -82,7 +106,7 @@ def measured_difficulty(scene: Scene, step_budget: float) -> dict[str, Value]:
         "objects": len(scene.objects),
         "distractors": len(scene.targets()) - scene.goal.count,
         "closed_containers": closed_share(scene),
-        "hiding_depth": max(hiding_depth(scene, o.inside) for o in targets),
+        "hiding_depth": target_depth(scene),
         "rarity": (ranked.index(scene.goal.object) + 0.5) / len(ranked),
         "step_budget": step_budget,
         "place_unnamed": int(not scene.place_named),
@@ -91,8 +115,8 @@ def measured_difficulty(scene: Scene, step_budget: float) -> dict[str, Value]:
 
 def _ranked(scene: Scene) -> list[str]:
     """Return the object types that the goal could have, its own included, from common to rare."""
-    depth = max(hiding_depth(scene, o.inside) for o in scene.targets()[: scene.goal.count])
-    names = {c.object for c in goal_choices(scene.split, scene.goal.task_type, depth)} | {scene.goal.object}
+    choices = goal_choices(scene.split, scene.goal.task_type, target_depth(scene))
+    names = {c.object for c in choices} | {scene.goal.object}
     return sorted(names, key=lambda name: (-shipped.commonness(name), name))
 
 
@@ -102,102 +126,141 @@ def rarity_rank(scene: Scene, rarity: float) -> int:
     return min(int(rarity * count), count - 1)
 
 
-def _field(change: Mapping[str, Any], name: str, kind: type[Any]) -> Any:
-    value = change.get(name)
-    good = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not good:
-        wanted = {str: "a string", bool: "true or false", float: "a number"}[kind]
-        raise RefusedEditError(f"{change['op']}: expected {name!r} to be {wanted}, got {reprlib.repr(value)}")
-    return value
-
-
-def _names(scene: Scene) -> dict[str, str]:
+def _ids_by_name(scene: Scene) -> dict[str, str]:
     """Return ids by displayed name, and by themselves."""
     ids = [*(r.id for r in scene.receptacles), *(o.id for o in scene.objects)]
     return {name: i for i, name in display_names(ids).items()} | {i: i for i in ids}
 
 
-def _receptacle(scene: Scene, change: Mapping[str, Any], name: str) -> Receptacle:
-    wanted = _field(change, name, str)
-    identifier = _names(scene).get(wanted)
-    for receptacle in scene.receptacles:
-        if receptacle.id == identifier:
-            return receptacle
-    known = display_names([*(r.id for r in scene.receptacles), *(o.id for o in scene.objects)])
-    raise RefusedEditError(
-        str(unknown_name("receptacle", wanted[:80], (known[r.id] for r in scene.receptacles)))
-    )
+def _receptacle(draft: _Draft, wanted: str) -> Receptacle:
+    return _found("receptacle", wanted, draft, {r.id: r for r in draft.scene.receptacles})
 
 
-def _object(scene: Scene, change: Mapping[str, Any]) -> Thing:
-    wanted = _field(change, "object", str)
-    identifier = _names(scene).get(wanted)
-    for thing in scene.objects:
-        if thing.id == identifier:
-            return thing
-    known = display_names([*(r.id for r in scene.receptacles), *(o.id for o in scene.objects)])
-    raise RefusedEditError(str(unknown_name("object", wanted[:80], (known[o.id] for o in scene.objects))))
+def _object(draft: _Draft, wanted: str) -> Thing:
+    return _found("object", wanted, draft, {o.id: o for o in draft.scene.objects})
 
 
-def _with_objects(draft: _Draft, objects: list[Thing]) -> _Draft:
+def _found(kind: str, wanted: str, draft: _Draft, here: Mapping[str, _PartT]) -> _PartT:
+    part = here.get(draft.names.get(wanted, ""))
+    if part is None:
+        known = (name for name, i in draft.names.items() if i in here and i != name)
+        raise RefusedEditError(str(unknown_name(kind, wanted[:80], known)))
+    return part
+
+
+def _spelled(kind: str) -> str:
+    """Return a type's name as alfworld spells it, given as players read it; an unknown one as it is."""
+    return _spellings().get(kind.lower(), kind)
+
+
+@functools.cache
+def _spellings() -> dict[str, str]:
+    table = shipped.constants().VAL_RECEPTACLE_OBJECTS
+    lamps = shipped.constants().VAL_ACTION_OBJECTS["Toggleable"]
+    return {name.lower(): name for name in {*table, *lamps}.union(*table.values())}
+
+
+def _with_objects(draft: _Draft, objects: Iterable[Thing]) -> _Draft:
     return replace(draft, scene=replace(draft.scene, objects=tuple(objects)))
 
 
-def _set_goal(draft: _Draft, change: Mapping[str, Any]) -> _Draft:
+def _with_receptacles(draft: _Draft, places: Iterable[Receptacle]) -> _Draft:
+    return replace(draft, scene=replace(draft.scene, receptacles=tuple(places)))
+
+
+def _set_goal(draft: _Draft, values: Mapping[str, Any]) -> _Draft:
     goal = draft.scene.goal
-    values = {name: goal_value for name, goal_value in vars(goal).items() if name != "wording"}
-    given = {name: _field(change, name, str) for name in values if name in change}
-    if not given:
-        raise RefusedEditError("set_goal: expected 'task_type', 'object' or 'receptacle'")
-    new = {**values, **given}
-    if new["task_type"] not in TASK_TYPES:
-        raise RefusedEditError(str(unknown_name("task type", new["task_type"][:80], TASK_TYPES)))
-    wordings = len(shipped.goal_templates()[new["task_type"]][1])
-    goal = Goal(**new, wording=goal.wording % wordings)
+    kind = values.get("task_type", goal.task_type)
+    if kind not in TASK_TYPES:
+        raise RefusedEditError(str(unknown_name("task type", kind[:80], TASK_TYPES)))
+    wordings = len(shipped.goal_templates()[kind][1])
+    new = Goal(
+        task_type=kind,
+        object=_spelled(values.get("object", goal.object)),
+        receptacle=_spelled(values.get("receptacle", goal.receptacle)),
+        wording=goal.wording % wordings,
+    )
     # The goal's own objects come first in a scene; a stable sort keeps all else in place.
-    objects = sorted(draft.scene.objects, key=lambda o: o.type != goal.object)
-    return replace(draft, scene=replace(draft.scene, goal=goal, objects=tuple(objects)))
+    objects = sorted(draft.scene.objects, key=lambda o: o.type != new.object)
+    return _with_objects(replace(draft, scene=replace(draft.scene, goal=new)), objects)
 
 
-def _add_object(draft: _Draft, change: Mapping[str, Any]) -> _Draft:
-    kind, place = _field(change, "type", str), _receptacle(draft.scene, change, "in")
-    taken = {o.id for o in draft.scene.objects}
-    number = next(n for n in range(len(taken) + 1) if f"{kind}|+60.00|+{n:02d}.00|+00.00" not in taken)
-    new = Thing(f"{kind}|+60.00|+{number:02d}.00|+00.00", kind, place.id)
+def _add_object(draft: _Draft, values: Mapping[str, Any]) -> _Draft:
+    new = _new_object(draft.scene, _spelled(values["type"]), _receptacle(draft, values["in"]))
     return _with_objects(draft, [*draft.scene.objects, new])
 
 
-def _move_object(draft: _Draft, change: Mapping[str, Any]) -> _Draft:
-    thing, place = _object(draft.scene, change), _receptacle(draft.scene, change, "to")
+def _new_object(scene: Scene, kind: str, place: Receptacle) -> Thing:
+    taken = {o.id for o in scene.objects}
+    # Coordinates beyond any real room keep the new id distinct.
+    number = next(n for n in range(len(taken) + 1) if f"{kind}|+60.00|+{n:02d}.00|+00.00" not in taken)
+    return Thing(f"{kind}|+60.00|+{number:02d}.00|+00.00", kind, place.id)
+
+
+def _move_object(draft: _Draft, values: Mapping[str, Any]) -> _Draft:
+    thing, place = _object(draft, values["object"]), _receptacle(draft, values["to"])
     return _with_objects(
-        draft, [replace(o, inside=place.id) if o == thing else o for o in draft.scene.objects]
+        draft, (replace(o, inside=place.id) if o == thing else o for o in draft.scene.objects)
     )
 
 
-def _remove_object(draft: _Draft, change: Mapping[str, Any]) -> _Draft:
-    thing = _object(draft.scene, change)
-    return _with_objects(draft, [o for o in draft.scene.objects if o != thing])
+def _remove_object(draft: _Draft, values: Mapping[str, Any]) -> _Draft:
+    thing = _object(draft, values["object"])
+    return _with_objects(draft, (o for o in draft.scene.objects if o != thing))
 
 
-def _hide_target(draft: _Draft, change: Mapping[str, Any]) -> _Draft:
-    place = _receptacle(draft.scene, change, "in")
+def _hide_target(draft: _Draft, values: Mapping[str, Any]) -> _Draft:
+    place = _receptacle(draft, values["in"])
     own = draft.scene.targets()[: draft.scene.goal.count]
-    return _with_objects(draft, [replace(o, inside=place.id) if o in own else o for o in draft.scene.objects])
+    return _with_objects(draft, (replace(o, inside=place.id) if o in own else o for o in draft.scene.objects))
+
+
+def _set_distractors(draft: _Draft, values: Mapping[str, Any]) -> _Draft:
+    check_goal(draft.scene)
+    least, most = LIMITS["distractors"]
+    wanted = values["value"]
+    if not least <= wanted <= most:
+        raise RefusedEditError(f"set_distractors: expected 'value' from {least} to {most}, got {wanted}")
+    extras = draft.scene.targets()[draft.scene.goal.count :]
+    surplus = extras[wanted:]
+    draft = _with_objects(draft, (o for o in draft.scene.objects if o not in surplus))
+    for _ in range(wanted - len(extras)):
+        draft = _with_objects(draft, [*draft.scene.objects, _distractor(draft.scene)])
+    return draft
+
+
+def _distractor(scene: Scene) -> Thing:
+    """Return one more object of the goal's type, where it is no easier to reach than the goal's own."""
+    depth = target_depth(scene)
+    shortest = len(Planner(scene).plan() or ())
+    places = [
+        r
+        for r in scene.receptacles
+        if r.type != scene.goal.receptacle
+        and shipped.can_contain(r.type, scene.goal.object)
+        and hiding_depth(scene, r.id) >= depth
+    ]
+    crowd = Counter(o.inside for o in scene.targets())
+    for place in sorted(places, key=lambda r: (crowd[r.id], r.id)):
+        new = _new_object(scene, scene.goal.object, place)
+        plan = Planner(replace(scene, objects=(*scene.objects, new))).plan()
+        if plan is not None and len(plan) >= shortest:
+            return new
+    raise RefusedEditError("set_distractors: no place for one more leaves the shortest plan as long as it is")
 
 
 def _set_closed(closed: bool) -> Callable[[_Draft, Mapping[str, Any]], _Draft]:
-    def operation(draft: _Draft, change: Mapping[str, Any]) -> _Draft:
-        place = _receptacle(draft.scene, change, "receptacle")
-        places = tuple(replace(r, closed=closed) if r == place else r for r in draft.scene.receptacles)
-        return replace(draft, scene=replace(draft.scene, receptacles=places))
+    def operation(draft: _Draft, values: Mapping[str, Any]) -> _Draft:
+        place = _receptacle(draft, values["receptacle"])
+        return _with_receptacles(
+            draft, (replace(r, closed=closed) if r == place else r for r in draft.scene.receptacles)
+        )
 
     return operation
 
 
-def _add_receptacle(draft: _Draft, change: Mapping[str, Any]) -> _Draft:
-    kind, scene = _field(change, "type", str), draft.scene
+def _add_receptacle(draft: _Draft, values: Mapping[str, Any]) -> _Draft:
+    kind, scene = _spelled(values["type"]), draft.scene
     models = [i for i in shipped.room(scene.room).receptacles if shipped.receptacle_type(i) == kind]
     if not models:
         kinds = {shipped.receptacle_type(i) for i in shipped.room(scene.room).receptacles}
@@ -207,28 +270,35 @@ def _add_receptacle(draft: _Draft, change: Mapping[str, Any]) -> _Draft:
     tail = models[0].split("|")[4:]
     options = [*models, *("|".join([*copy, *tail]) for copy in copies)]
     new = Receptacle(next(i for i in options if i not in have), kind, shipped.is_openable(kind))
-    places = tuple(sorted((*scene.receptacles, new), key=lambda r: r.id))
-    return replace(draft, scene=replace(scene, receptacles=places))
+    return _with_receptacles(draft, sorted((*scene.receptacles, new), key=lambda r: r.id))
 
 
-def _set_step_budget(draft: _Draft, change: Mapping[str, Any]) -> _Draft:
-    return replace(draft, step_budget=_field(change, "value", float))
+def _remove_receptacle(draft: _Draft, values: Mapping[str, Any]) -> _Draft:
+    place, wanted = _receptacle(draft, values["receptacle"]), values["receptacle"]
+    if any(o.inside == place.id for o in draft.scene.objects):
+        raise RefusedEditError(f"remove_receptacle: expected an empty place, but {wanted} holds something")
+    return _with_receptacles(draft, (r for r in draft.scene.receptacles if r != place))
 
 
-def _name_place(draft: _Draft, change: Mapping[str, Any]) -> _Draft:
-    return replace(draft, scene=replace(draft.scene, place_named=_field(change, "value", bool)))
+def _set_step_budget(draft: _Draft, values: Mapping[str, Any]) -> _Draft:
+    return replace(draft, step_budget=values["value"])
 
 
-_OPERATIONS: dict[str, tuple[Callable[[_Draft, Mapping[str, Any]], _Draft], tuple[str, ...]]] = {
-    "set_goal": (_set_goal, ("task_type", "object", "receptacle")),
-    "add_object": (_add_object, ("type", "in")),
-    "move_object": (_move_object, ("object", "to")),
-    "remove_object": (_remove_object, ("object",)),
-    "hide_target": (_hide_target, ("in",)),
-    "open": (_set_closed(False), ("receptacle",)),
-    "close": (_set_closed(True), ("receptacle",)),
-    "add_receptacle": (_add_receptacle, ("type",)),
-    "set_step_budget": (_set_step_budget, ("value",)),
-    "name_place": (_name_place, ("value",)),
+def _name_place(draft: _Draft, values: Mapping[str, Any]) -> _Draft:
+    return replace(draft, scene=replace(draft.scene, place_named=values["value"]))
+
+
+_APPLY: Mapping[str, Callable[[_Draft, Mapping[str, Any]], _Draft]] = {
+    "set_goal": _set_goal,
+    "add_object": _add_object,
+    "move_object": _move_object,
+    "remove_object": _remove_object,
+    "hide_target": _hide_target,
+    "set_distractors": _set_distractors,
+    "open": _set_closed(False),
+    "close": _set_closed(True),
+    "add_receptacle": _add_receptacle,
+    "remove_receptacle": _remove_receptacle,
+    "set_step_budget": _set_step_budget,
+    "name_place": _name_place,
 }
-"""Each operation with the fields it takes."""

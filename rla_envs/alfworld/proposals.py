@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from rla_envs.alfworld import shipped
-from rla_envs.alfworld.difficulty import hiding_depth, stated_step_budget
+from rla_envs.alfworld.difficulty import hiding_depth, stated_step_budget, target_depth
+from rla_envs.alfworld.edit_operations import LIMITS
 from rla_envs.alfworld.names import display_names
 from rla_envs.alfworld.scene import LIGHT, TASK_TYPES, Goal, Scene, check_goal
 from rla_envs.errors import InvalidTaskError
@@ -19,10 +21,11 @@ from rla_envs.task import Task, TaskEdit
 def propose_edits(task: Task, direction: str, rng: np.random.Generator) -> list[TaskEdit]:
     """Return single-operation edits that should move the task in a direction, in random order.
 
-    Harder: a goal that takes more steps or asks for a rarer object, a target
-    hidden deeper, more places, another object of the goal's type beside the
-    target, an open container closed, less budget, the place no longer named.
-    Easier: the reverse. Some may be refused when applied.
+    Harder: a goal that takes more steps, asks for a rarer object or for a place
+    of which there are fewer, a target hidden deeper, more places, another object
+    of the goal's type or of any other, an open container closed, less budget,
+    the place no longer named. Easier: the reverse. Some may be refused when
+    applied.
 
     Args:
         task: A valid AlfWorld task.
@@ -39,6 +42,7 @@ def propose_edits(task: Task, direction: str, rng: np.random.Generator) -> list[
         *_hiding_changes(scene, harder),
         *_container_changes(scene, harder),
         *_distractor_changes(scene, harder),
+        *_clutter_changes(scene, harder, rng),
         *_other_changes(scene, stated_step_budget(task), harder),
     ]
     return [
@@ -64,6 +68,11 @@ def _goal_changes(scene: Scene, harder: bool) -> Iterator[dict[str, Any]]:
         rarer = shipped.commonness(name) < common
         if rarer == harder and _possible(scene, replace(goal, object=name)):
             yield {"op": "set_goal", "object": name}
+    count = Counter(r.type for r in scene.receptacles)
+    for target in sorted(set(count) - {goal.receptacle, goal.device}):
+        fewer = count[goal.receptacle] - count[target]
+        if (fewer > 0 if harder else fewer < 0) and _possible(scene, replace(goal, receptacle=target)):
+            yield {"op": "set_goal", "receptacle": target}
 
 
 def _possible(scene: Scene, goal: Goal) -> bool:
@@ -75,7 +84,7 @@ def _possible(scene: Scene, goal: Goal) -> bool:
 
 
 def _hiding_changes(scene: Scene, harder: bool) -> Iterator[dict[str, Any]]:
-    names, depth = _names(scene), _depth(scene)
+    names, depth = _names(scene), target_depth(scene)
     for r in scene.receptacles:
         fits = shipped.can_contain(r.type, scene.goal.object) and r.type != scene.goal.receptacle
         if fits and (hiding_depth(scene, r.id) > depth if harder else hiding_depth(scene, r.id) < depth):
@@ -90,23 +99,41 @@ def _container_changes(scene: Scene, harder: bool) -> Iterator[dict[str, Any]]:
 
 
 def _distractor_changes(scene: Scene, harder: bool) -> Iterator[dict[str, Any]]:
-    names, own = _names(scene), scene.targets()[: scene.goal.count]
+    wanted = len(scene.targets()) - scene.goal.count + (1 if harder else -1)
+    if LIMITS["distractors"][0] <= wanted <= LIMITS["distractors"][1]:
+        yield {"op": "set_distractors", "value": wanted}
+
+
+def _clutter_changes(scene: Scene, harder: bool, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    """Yield at most one change of what has nothing to do with the goal, of each sort."""
+    names, goal = _names(scene), scene.goal
+    lamps = shipped.constants().VAL_ACTION_OBJECTS["Toggleable"]
     if harder:
-        places = sorted({o.inside for o in own})
-        if len(places) > 1 and _depth(scene) == 2:
-            return  # a third object in one of two closed containers would save opening the other
-        for place in places:
-            yield {"op": "add_object", "type": scene.goal.object, "in": names[place]}
-    else:
-        for extra in scene.targets()[scene.goal.count :]:
-            yield {"op": "remove_object", "object": names[extra.id]}
+        fits = [
+            (kind, r)
+            for kind in shipped.room(scene.room).object_types
+            for r in scene.receptacles
+            if kind != goal.object and shipped.can_contain(r.type, kind)
+        ]
+        if fits:
+            kind, place = fits[int(rng.integers(len(fits)))]
+            yield {"op": "add_object", "type": kind, "in": names[place.id]}
+        return
+    others = [o for o in scene.objects if o.type != goal.object and o.type not in lamps]
+    if others:
+        yield {"op": "remove_object", "object": names[others[int(rng.integers(len(others)))].id]}
+    used = {o.inside for o in scene.objects}
+    needed = (goal.receptacle, goal.device)
+    empty = [r for r in scene.receptacles if r.id not in used and r.type not in needed]
+    if empty:
+        yield {"op": "remove_receptacle", "receptacle": names[empty[int(rng.integers(len(empty)))].id]}
 
 
 def _other_changes(scene: Scene, step_budget: float, harder: bool) -> Iterator[dict[str, Any]]:
     if scene.place_named == harder:
         yield {"op": "name_place", "value": not harder}
     budget = step_budget * 0.75 if harder else step_budget * 1.25
-    if 1.0 <= budget <= 10.0:
+    if LIMITS["step_budget"][0] <= budget <= LIMITS["step_budget"][1]:
         yield {"op": "set_step_budget", "value": round(budget, 2)}
     if harder:
         for kind in sorted({shipped.receptacle_type(i) for i in shipped.room(scene.room).receptacles}):
@@ -115,7 +142,3 @@ def _other_changes(scene: Scene, step_budget: float, harder: bool) -> Iterator[d
 
 def _names(scene: Scene) -> dict[str, str]:
     return display_names([*(r.id for r in scene.receptacles), *(o.id for o in scene.objects)])
-
-
-def _depth(scene: Scene) -> int:
-    return max(hiding_depth(scene, o.inside) for o in scene.targets()[: scene.goal.count])

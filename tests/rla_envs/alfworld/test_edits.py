@@ -1,21 +1,24 @@
 """An edit gives a task that is valid and measured right, or is refused with the reason in one line."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rla_envs import Task, TaskEdit
+from rla_envs.alfworld import edits, shipped
 from rla_envs.alfworld.difficulty import PARAMETERS, closed_share
-from rla_envs.alfworld.edits import apply_edit, propose_edits
+from rla_envs.alfworld.edits import EDIT_OPERATIONS, apply_edit, propose_edits
+from rla_envs.alfworld.game import game_data, goal_text
 from rla_envs.alfworld.names import display_names
 from rla_envs.alfworld.plan import Planner
 from rla_envs.alfworld.scene import Scene
 from rla_envs.errors import InputError, InvalidTaskError, RefusedEditError
 from tests.rla_envs.alfworld.games import draw_task, plays_to_a_win
 
-OPERATIONS = ["set_goal", "add_object", "move_object", "remove_object", "hide_target"]
-OPERATIONS += ["open", "close", "add_receptacle", "set_step_budget", "name_place"]
+OPERATIONS = [operation.op for operation in EDIT_OPERATIONS]
 
 
 def attempt(apply, task, edit):
@@ -95,7 +98,8 @@ def test_the_difficulty_after_an_edit_is_that_of_the_new_scene(seed, direction):
             if parameter.name in ("receptacles", "objects", "distractors", "place_unnamed"):
                 assert value == parameter.statistic(edited)
             if parameter.name == "step_budget":
-                assert value == edit.changes[0].get("value", 5.0) or edit.changes[0]["op"] == "name_place"
+                given = edit.changes[0]["op"] == "set_step_budget"
+                assert value == (edit.changes[0]["value"] if given else 5.0)
         assert edited.difficulty["closed_containers"] == closed_share(scene)
         assert TaskEdit.from_json(edit.to_json()) == edit
 
@@ -186,6 +190,110 @@ def test_a_goal_of_another_split_is_refused(env):
     assert refused > 3
 
 
+def test_the_documented_table_is_the_one_that_edits_are_checked_by():
+    rows = [line for line in edits.__doc__.splitlines() if re.match("``[a-z_]+``  ", line)]
+    assert [tuple(re.split("  +", row)) for row in rows] == [
+        (f"``{o.op}``", ", ".join(f"``{f.name}``" + "?" * f.optional for f in o.fields), o.effect)
+        for o in EDIT_OPERATIONS
+    ]
+
+
+def test_the_goal_text_is_made_anew_whatever_is_edited(env):
+    task = draw_task(0, task_type="pick_heat_then_place_in_recep", receptacles=10, objects=12)
+    for kind in ("pick_cool_then_place_in_recep", "pick_and_place_simple"):
+        changes = ({"op": "set_goal", "task_type": kind}, {"op": "name_place", "value": True})
+        edited, reason = attempt(env.apply_edit, task, TaskEdit(changes))
+        assert edited is not None, reason
+        scene = Scene.from_payload(edited.payload)
+        observation, _ = env.reset(options={"task": edited})
+        assert goal_text(scene) in observation
+        assert goal_text(scene) in game_data(scene)["grammar"]
+        assert goal_text(Scene.from_payload(task.payload)) not in observation
+        assert ("cool" in goal_text(scene)) == (kind == "pick_cool_then_place_in_recep")
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_distractors_are_put_where_they_shorten_nothing_and_taken_away_again(count):
+    placed = 0
+    for seed in range(8):
+        task = draw_task(seed, receptacles=14, objects=14)
+        edited, reason = attempt(apply_edit, task, TaskEdit(({"op": "set_distractors", "value": count},)))
+        if edited is None:
+            assert "no place for one more" in reason
+            continue
+        placed += 1
+        before, after = (Scene.from_payload(t.payload) for t in (task, edited))
+        assert len(after.targets()) == len(before.targets()) + count
+        assert edited.difficulty["distractors"] == count
+        assert edited.difficulty["hiding_depth"] == task.difficulty["hiding_depth"]
+        assert len(Planner(after).plan()) == len(Planner(before).plan())
+        undone = apply_edit(edited, TaskEdit(({"op": "set_distractors", "value": 0},)))
+        assert undone.payload == task.payload
+    assert placed > 4
+
+
+@pytest.mark.parametrize("value", [-1, 4, 10**400])
+def test_a_number_of_distractors_out_of_range_is_refused(env, value):
+    assert "from 0 to 3" in refusal(env, simple_task(), {"op": "set_distractors", "value": value})
+
+
+def test_a_place_is_taken_away_only_if_it_is_empty_and_not_needed(env):
+    task = simple_task()
+    names, scene = names_of(task), Scene.from_payload(task.payload)
+    used = {o.inside for o in scene.objects}
+    for r in scene.receptacles:
+        change = {"op": "remove_receptacle", "receptacle": names[r.id]}
+        needed = r.type == scene.goal.receptacle and sum(x.type == r.type for x in scene.receptacles) == 1
+        if r.id in used:
+            assert "expected an empty place, but" in refusal(env, task, change)
+        elif needed:
+            assert "has none" in refusal(env, task, change)
+        else:
+            edited = env.apply_edit(task, TaskEdit((change,)))
+            assert r.id not in {x["id"] for x in edited.payload["receptacles"]}
+            assert edited.difficulty["receptacles"] == task.difficulty["receptacles"] - 1
+
+
+def test_names_are_those_before_the_edit_whatever_an_earlier_operation_did(env):
+    """Objects are numbered from the last, so one more shifts the others' numbers."""
+    task = simple_task(seed=4)
+    scene, names = Scene.from_payload(task.payload), names_of(task)
+    thing = next(o for o in scene.objects if o.type != scene.goal.object)
+    others = (r for r in scene.receptacles if r.id != thing.inside)
+    place = next(r for r in others if shipped.can_contain(r.type, thing.type))
+    add = {"op": "add_object", "type": thing.type, "in": names[place.id]}
+    move = {"op": "move_object", "object": names[thing.id], "to": names[place.id]}
+    edited = env.apply_edit(task, TaskEdit((add, move)))
+    assert {"id": thing.id, "in": place.id} in edited.payload["objects"]
+    assert names_of(edited)[thing.id] != names[thing.id]
+    gone = {"op": "remove_object", "object": names[thing.id]}
+    assert "unknown object" in refusal(env, task, gone, gone)
+
+
+def test_types_may_be_spelled_as_players_read_them(env):
+    task = draw_task(0, task_type="pick_heat_then_place_in_recep", receptacles=10, objects=12)
+    drawer = next(name for name in names_of(task).values() if name.startswith("drawer"))
+    spelled = [
+        env.apply_edit(task, TaskEdit(({"op": "add_object", "type": kind, "in": drawer},))).payload
+        for kind in ("ButterKnife", "butterknife", "BUTTERKNIFE")
+    ]
+    assert spelled[0] == spelled[1] == spelled[2]
+
+
+def test_a_task_that_cannot_be_played_is_not_edited(env):
+    task = simple_task()
+    lying = Task(task.env_id, {**task.difficulty, "objects": 13}, task.payload)
+    reason = refusal(env, lying, {"op": "name_place", "value": True})
+    assert reason == "the task to edit cannot be played: the task states objects=13, its scene has 12"
+    foreign = Task("RLA/GridNav-v0", task.difficulty, task.payload)
+    assert "expected a task of RLA/AlfWorld-v0" in refusal(env, foreign, {"op": "name_place", "value": True})
+
+
+def test_an_edit_of_very_many_operations_is_refused_at_once(env):
+    many = [{"op": "name_place", "value": True}] * 101
+    assert refusal(env, simple_task(), *many) == "expected at most 100 operations, got 101"
+
+
 def test_harder_and_easier_undo_each_other(env):
     task = env.sample_task({"closed_containers": 1.0, "receptacles": 12}, np.random.default_rng(0))
     name = next(names_of(task)[r["id"]] for r in task.payload["receptacles"] if r["closed"])
@@ -203,7 +311,7 @@ MALFORMED = [
     ({"op": "open", "receptacle": "drawer 1", "how": "wide"}, "unknown field of open: 'how'"),
     ({"op": "open", "receptacle": "gate 7"}, "unknown receptacle 'gate 7'"),
     ({"op": "move_object", "object": "unicorn 1", "to": "desk 1"}, "unknown object 'unicorn 1'"),
-    ({"op": "set_goal"}, "expected 'task_type', 'object' or 'receptacle'"),
+    ({"op": "set_goal"}, "expected at least one of task_type, object, receptacle"),
     ({"op": "set_goal", "wording": 3}, "unknown field of set_goal: 'wording'"),
     ({"op": "set_goal", "task_type": "pick_and_place_simpel"}, "Did you mean 'pick_and_place_simple'"),
     ({"op": "set_goal", "object": "{print(1)}"}, "needs 1 of '{print(1)}', the room has 0"),
@@ -215,6 +323,9 @@ MALFORMED = [
     ({"op": "add_receptacle", "type": ["Drawer"]}, "expected 'type' to be a string"),
     ({"op": "set_step_budget", "value": "3"}, "expected 'value' to be a number, got '3'"),
     ({"op": "set_step_budget", "value": True}, "expected 'value' to be a number, got True"),
+    ({"op": "set_step_budget", "value": 10**400}, "expected 'value' to be a number, got 1000"),
+    ({"op": "set_distractors", "value": 1.0}, "expected 'value' to be an integer, got 1.0"),
+    ({"op": "set_distractors", "value": True}, "expected 'value' to be an integer, got True"),
     ({"op": "name_place", "value": 1}, "expected 'value' to be true or false, got 1"),
     ({"op": "open", "receptacle": "x" * 10**6}, "unknown receptacle"),
     ({"op": "x" * 10**6}, "unknown edit operation"),
