@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from rla_envs.coding.sandbox.protocol import Sandbox
-from rla_envs.errors import InfrastructureError
+from collections.abc import Callable
 
-BACKENDS = ("bubblewrap", "docker", "rlimits")
+from rla_envs.coding.sandbox import bubblewrap
+from rla_envs.coding.sandbox.box import Box
+from rla_envs.coding.sandbox.boxed import BoxedSandbox
+from rla_envs.coding.sandbox.protocol import Sandbox
+from rla_envs.errors import RLAError, unknown_name
+
+_STARTERS: dict[str, Callable[[], Box]] = {
+    "bubblewrap": bubblewrap.start,
+}
+BACKENDS = tuple(_STARTERS)
 """Names of the backends; only the first two isolate."""
 
 
@@ -19,11 +27,18 @@ def open_sandbox(backend: str = "bubblewrap", *, retries: int = 2) -> Sandbox:
 
     Raises:
         UnknownNameError: On an unknown backend.
+        MissingExtraError: If the backend needs a package that is not installed.
         InfrastructureError: If the backend cannot run here; says what to do.
     """
-    raise InfrastructureError(f"sandbox backend {backend!r} is not there yet (retries={retries})")
+    if backend not in _STARTERS:
+        raise unknown_name("sandbox backend", backend, BACKENDS)
+    return BoxedSandbox(_STARTERS[backend], retries)
 
 
 def why_unavailable(backend: str = "bubblewrap") -> str | None:
     """Return why a backend cannot run here, in one line; None if it can."""
-    return f"sandbox backend {backend!r} is not there yet"
+    try:
+        open_sandbox(backend).close()
+    except RLAError as error:
+        return str(error)
+    return None

@@ -69,6 +69,9 @@ class Limits:
                 raise InputError(f"{name}: expected a number from {least} to {most}, got {value!r}")
 
 
+DEFAULT_LIMITS = Limits()
+
+
 @dataclass(frozen=True)
 class Run:
     """What one test of a program did.

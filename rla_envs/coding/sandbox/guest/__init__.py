@@ -1,0 +1,1 @@
+"""What runs inside a box: standard library only, sent there as source when the box starts."""

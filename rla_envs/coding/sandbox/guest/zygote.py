@@ -1,0 +1,278 @@
+"""The supervisor inside a box: keeps a forked process ready, gives it one test, and watches it.
+
+It runs no untrusted code: programs are compiled and run in processes that
+have given up every privilege. Nor does what programs read and write pass
+through its memory, which every later program inherits: the kernel moves it
+from one file descriptor to another.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import importlib
+import os
+import resource
+import shutil
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+from . import confine, frames, linux, program, suite, values
+from .watch import Child, Watch
+
+_ERROR_TAIL = 8192
+_LOW_FDS, _MAX_FD = 10, 1 << 16
+_THREAD_STACK = 8 << 20
+
+_WARM_MODULES = """
+array bisect cmath collections.abc copy dataclasses datetime decimal fractions functools heapq io itertools
+json math operator queue random re statistics string sys textwrap threading time typing
+"""
+"""Modules that programs often import: once here instead of in every test."""
+
+_WARM_PROGRAM = b"""
+import sys
+from collections import Counter, defaultdict, deque
+from typing import List
+
+class Solution:
+    def add(self, a: int, b: int) -> int:
+        return a + b
+
+def main():
+    n = len("3 1 2".split())
+    rows = sorted([list(map(int, "3 1 2".split())) for _ in range(n)], key=lambda row: -row[0])
+    counts = defaultdict(int)
+    for row in rows:
+        for item in row:
+            counts[item] += item * 2 % 7
+    try:
+        raise ValueError("x")
+    except ValueError as error:
+        print(n, rows, dict(counts), f"{n:03d} {1 / n:.3f}", str(error), Counter("abca"), deque([1]))
+    sys.stdout.write(" ".join(map(str, rows[0])) + "\\n")
+
+if __name__ != "module":
+    main()
+"""
+"""Run once, so that what Python makes ready at first use is there before the first fork."""
+
+
+class Zygote:
+    """Serves the requests that come over one file descriptor and answers over another."""
+
+    def __init__(self, requests: int, replies: int, config: confine.Config) -> None:
+        """Take over the process; ``config`` says how programs are confined."""
+        self.requests, self.replies, self.config = requests, replies, config
+        self.own_namespace = os.pidfd_open(os.getpid())
+        self.proc = _private_proc(detach=config.namespaces)
+        self.baseline = _address_space(self.proc)
+        self.spare = self.fork()
+
+    def serve(self) -> None:
+        """Answer requests; return when the other side is gone, or a process that was to take a test."""
+        with suppress(frames.BrokenStreamError, BrokenPipeError):
+            while True:
+                header, sizes = frames.unpack(lambda size: frames.read_exactly(self.requests, size))
+                self.run(header, sizes)
+
+    def fork(self) -> Child:
+        """Fork the next process and let it get ready."""
+        job, job_writer = os.pipe()
+        results, results_writer = os.pipe()
+        os.set_blocking(results, False)
+        out, err = os.memfd_create("out"), os.memfd_create("err")
+        if self.config.namespaces:
+            linux.unshare(linux.CLONE_NEWPID)
+        pid = os.fork()
+        if pid == 0:
+            self.become_child(job, results_writer, out, err, (job_writer, results))
+        if self.config.namespaces:
+            linux.enter_namespace(self.own_namespace, linux.CLONE_NEWPID)
+        os.close(job)
+        os.close(results_writer)
+        return Child(pid, os.pidfd_open(pid), job_writer, results, out, err)
+
+    def become_child(self, job: int, results: int, out: int, err: int, others: tuple[int, int]) -> NoReturn:
+        """Get ready, wait for a test, run it and end the process."""
+        code = 1
+        try:
+            for fd in others:
+                os.close(fd)
+            confine.isolate(self.config)
+            header, sizes = frames.unpack(lambda size: frames.read_exactly(job, size))
+            code = self.run_program(header, sizes, job, results, out, err)
+        except frames.BrokenStreamError:
+            pass
+        except BaseException as error:
+            with suppress(BaseException):
+                os.write(err, repr(error).encode())
+        finally:
+            os._exit(code)
+
+    def run_program(
+        self, header: dict[str, Any], sizes: list[int], job: int, results: int, out: int, err: int
+    ) -> int:
+        """Take the last step of confinement and run the program; return the exit code."""
+        kind, limits = header["kind"], header["limits"]
+        source, payload = (frames.read_exactly(job, size) for size in sizes)
+        kept: tuple[int, ...]
+        if kind == "stdin":
+            kept = (_sealed_file(payload), out, err)
+            if (
+                b"/dev/stdin" in source and self.config.namespaces
+            ):  # there is no /proc; this is what it leads to
+                Path(".stdin").write_bytes(payload)
+            del payload
+        else:
+            null = os.open("/dev/null", os.O_RDWR)
+            kept = (null, null, err, results, out)
+        confine.limit(self.config, limits, self.baseline)
+        frames.write_all(results, program.STARTED)
+        for place, fd in enumerate(kept):  # which all lie above: the zygote fills the low ones
+            os.dup2(fd, place)
+        os.closerange(len(kept), _MAX_FD)
+        if kind == "stdin":
+            return program.run_main(source)
+        if kind == "functional":
+            program.call_function(source, payload, header["entry_point"], limits["value_bytes"])
+        else:
+            suite.run_suite(source, payload, limits["value_bytes"])
+        return 0
+
+    def run(self, header: dict[str, Any], sizes: list[int]) -> None:
+        """Run one request in the process that is ready, and reply with what it did."""
+        child = self.spare
+        watch = Watch(child, header, self.proc, self.requests, self.reply)
+        frames.write_all(child.job, frames.pack(header, sizes))
+        _splice(self.requests, child.job, sum(sizes))
+        self.spare = self.fork()
+        status = watch.until_end()
+        if watch.started:
+            self.report(header, child, status, watch)
+        else:
+            error = os.pread(child.err, _ERROR_TAIL, 0).decode("utf-8", "replace")
+            reason = f"a test did not start: {error or watch.wait_status}"
+            self.reply({"status": "infrastructure", "error": reason, "last": True})
+        child.close()
+        if not self.config.namespaces:
+            _empty(self.config.workdir)
+
+    def report(self, header: dict[str, Any], child: Child, status: str, watch: Watch) -> None:
+        """Reply with how a process ended, and with what it printed."""
+        limits, code = header["limits"], os.waitstatus_to_exitcode(watch.wait_status)
+        printed, errors = (os.fstat(fd).st_size for fd in (child.out, child.err))
+        if header["kind"] == "stdin":
+            if max(printed, errors) > limits["output_bytes"]:
+                status = "output_limit"
+            elif not status and watch.cpu_seconds > limits["time_limit"]:
+                status = "timeout"
+        else:
+            printed = 0
+        if not status:
+            status = {0: "ok", program.EXIT_MEMORY: "memory"}.get(code, "runtime_error")
+        shown = min(errors, _ERROR_TAIL)
+        self.reply(
+            {"status": status, "code": code, "cpu": watch.cpu_seconds, "last": True},
+            (child.out, 0, min(printed, limits["output_bytes"])),
+            (child.err, errors - shown, shown),
+        )
+
+    def reply(self, header: dict[str, Any], *parts: tuple[int, int, int]) -> None:
+        """Send one message to the parent, with parts of files: descriptor, offset, size."""
+        frames.write_all(self.replies, frames.pack(header, [size for _, _, size in parts]))
+        for fd, offset, size in parts:
+            while size:
+                sent = os.sendfile(self.replies, fd, offset, size)
+                if sent == 0:  # shorter than announced: a program may say anything
+                    frames.write_all(self.replies, bytes(size))
+                    break
+                offset, size = offset + sent, size - sent
+
+
+def _splice(source: int, target: int, size: int) -> None:
+    while size:
+        moved = os.splice(source, target, size)
+        if moved == 0:
+            raise frames.BrokenStreamError("the other side is gone")
+        size -= moved
+
+
+def _empty(folder: str) -> None:
+    for entry in os.scandir(folder):
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path)
+        else:
+            os.unlink(entry.path)
+
+
+def _sealed_file(data: bytes) -> int:
+    """Return a file in memory that can only be read."""
+    fd = os.memfd_create("in", os.MFD_ALLOW_SEALING)
+    frames.write_all(fd, data)
+    os.lseek(fd, 0, os.SEEK_SET)
+    seals = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
+    return fd
+
+
+def _private_proc(detach: bool) -> int | None:
+    """Return a descriptor of ``/proc``, unmounted for everybody else where it can be."""
+    try:
+        fd = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    if detach:
+        linux.detach("/proc")
+    return fd
+
+
+def _address_space(proc: int | None) -> int:
+    """Return the bytes of address space of this process; a generous guess where that is not told."""
+    if proc is None:
+        return 256 << 20
+    fd = os.open("self/statm", os.O_RDONLY, dir_fd=proc)
+    try:
+        return int(os.read(fd, 100).split()[0]) * resource.getpagesize()
+    finally:
+        os.close(fd)
+
+
+def _warm_up() -> None:
+    """Bring the interpreter into the state that every test starts from, the same on every machine."""
+    for name in _WARM_MODULES.split():
+        importlib.import_module(name)
+    import _sitebuiltins
+    import builtins
+
+    builtins.exit = _sitebuiltins.Quitter("exit", "Ctrl-D")
+    builtins.quit = _sitebuiltins.Quitter("quit", "Ctrl-D")
+    for name in ("PWD", "LD_LIBRARY_PATH"):  # where things are on this machine is nobody's business
+        os.environ.pop(name, None)
+    os.cpu_count = lambda: 1
+    os.sched_getaffinity = lambda pid: {0}
+    threading.stack_size(_THREAD_STACK)
+    program.run_main(_WARM_PROGRAM)
+    values.decode(values.encode([1, "a", (2.5, None), {"b": {3}}]))
+    del sys.modules["__main__"]
+
+
+def main(requests: int, replies: int) -> None:
+    """Start on a box's two file descriptors: take the configuration, say hello, serve."""
+    opened = requests, replies, os.open("/dev/null", os.O_RDWR)
+    requests, replies, null = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _LOW_FDS) for fd in opened)
+    for fd in {*range(_LOW_FDS)} - {2}:  # errors of its own go where they went
+        os.dup2(null, fd, inheritable=False)
+    linux.set_process_option(linux.PR_SET_DUMPABLE, 0)
+    header, sizes = frames.unpack(lambda size: frames.read_exactly(requests, size))
+    header["filter"] = frames.read_exactly(requests, sizes[0])
+    _warm_up()
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    zygote = Zygote(requests, replies, confine.Config(**header))
+    zygote.reply({"python": sys.version.split()[0], "pid": os.getpid()})
+    zygote.serve()
