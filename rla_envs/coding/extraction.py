@@ -71,7 +71,6 @@ def _candidates(text: str) -> list[str]:
     lines = text.split("\n")
     fences = [i for i, line in enumerate(lines) if FENCE in line]
     if not fences:
-        # Prose that happens to parse ("yes", "42") is no program.
         return [text] if _is_program(text) else []
     found = []
     if (last := _last_block(lines)) is not None:
@@ -88,12 +87,13 @@ def _candidates(text: str) -> list[str]:
 def _best(candidates: list[str], partial_solution: str) -> str | None:
     filled = [code for code in candidates if code.strip()]
     for code in filled:
-        if parses(join_partial(partial_solution, code)):
+        if _is_program(join_partial(partial_solution, code)):
             return code
     return filled[0] if filled else None
 
 
 def _is_program(text: str) -> bool:
+    """Return whether a text is Python that does something; prose that parses ("yes", "42") does nothing."""
     if not text.strip() or not parses(text):
         return False
     body = ast.parse(text).body
