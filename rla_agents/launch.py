@@ -15,7 +15,7 @@ from rla_agents.command_line import parse
 from rla_agents.config import TrainConfig, drop_stale, layers
 from rla_agents.environments import find_env
 from rla_envs.errors import InputError
-from wrappers.curricula import make_curriculum
+from wrappers.curricula.registry import check_arguments
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def read_launch(args: Sequence[str], *, prog: str, preset: str | None = None) ->
             f"--run-dir: {folder} already holds a run; go on with it with --resume, or name another folder"
         )
     find_env(config.env.id)
-    make_curriculum(config.curriculum.name, **config.curriculum.arguments)
+    check_arguments(config.curriculum.name, config.curriculum.arguments)
     return dataclasses.replace(launch, config=config)
 
 

@@ -44,9 +44,8 @@ from rla_envs.adaptive import AdaptiveEnv
 from rla_envs.difficulty import parse_difficulty
 from rla_envs.errors import InputError, InvalidTaskError
 from rla_envs.task import Task
-from wrappers import FreeParameters
-from wrappers.curricula import make_curriculum
-from wrappers.curricula.registry import PROPOSAL_LIMIT
+from wrappers import FreeParameters, curricula
+from wrappers.curricula.registry import PROPOSAL_LIMIT, drain_events, next_proposal
 
 _TRACED_EVALUATIONS = 60
 """Episodes of each evaluation that are kept in traces.jsonl, spread over its games."""
@@ -183,8 +182,10 @@ class Loop:
         self._check_evaluation(source)
         parameters = {p.name: p for p in source.difficulty_parameters}
         self.task_types = parameters["task_type"].names if "task_type" in parameters else ()
-        self.curriculum = make_curriculum(config.curriculum.name, **config.curriculum.arguments)
-        self.curriculum.bind(FreeParameters(source))
+        free = FreeParameters(source)
+        self.curriculum = curricula.make(
+            config.curriculum.name, free.difficulty_space, tasks=free, **config.curriculum.arguments
+        )
         # A missing package, or a difficulty without any task, shows itself with the first task.
         source.sample_task(None, np.random.default_rng(config.seed))
         model = load_model(config.policy.model, config.policy.device)
@@ -298,7 +299,7 @@ class Loop:
         failure: InvalidTaskError | None = None
         for attempt in range(PROPOSAL_LIMIT):
             missing = [i for i, task in enumerate(tasks) if task is None]
-            proposals = [self.curriculum.propose(self.rng) for _ in missing]
+            proposals = [next_proposal(self.curriculum, self.rng) for _ in missing]
             wanted = []
             for index, proposal in zip(missing, proposals, strict=True):
                 if proposal.task is not None:
@@ -344,7 +345,7 @@ class Loop:
                 self.curriculum.observe(
                     t.task.difficulty, t.success, task=t.task, votes=t.votes, summary=t.summary
                 )
-        return self.curriculum.events()
+        return drain_events(self.curriculum)
 
     def evaluations(self, modes: Sequence[str], display: Display) -> dict[str, list[Trajectory]]:
         """Play the held-out games with the averaged weights, once per decoding mode."""

@@ -8,9 +8,14 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import gymnasium as gym
 import numpy as np
-from gymnasium import spaces
 
-from rla_envs.difficulty import DifficultyParameter, Value, complete_difficulty, parse_difficulty
+from rla_envs.difficulty import (
+    DifficultyParameter,
+    DifficultySpace,
+    Value,
+    complete_difficulty,
+    parse_difficulty,
+)
 from rla_envs.edit_language import EditOperation
 from rla_envs.errors import InputError, InvalidTaskError, RefusedEditError, unknown_name
 from rla_envs.task import Task, TaskCheck, TaskEdit
@@ -96,7 +101,7 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
         if render_mode is not None and render_mode not in modes:
             raise unknown_name("render mode", render_mode, modes)
         self.render_mode = render_mode
-        self.difficulty_space = spaces.Dict({p.name: p.space for p in self.difficulty_parameters})
+        self.difficulty_space = DifficultySpace(self.difficulty_parameters)
         self._difficulty = parse_difficulty(self.difficulty_parameters, difficulty)
         self._task: Task | None = None
         self._steps = 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -87,6 +89,47 @@ class DifficultyParameter:
         if self.continuous:
             return float(rng.uniform(self.low, self.high))
         return int(rng.integers(int(self.low), int(self.high) + 1))
+
+
+class DifficultySpace(spaces.Dict):
+    """The space of an environment's difficulties, which knows what its parameters mean.
+
+    To Gymnasium it is a ``Dict`` of the parameters' spaces. Whoever chooses
+    difficulties also needs what such a space cannot say: which end is harder,
+    which values are names, what the default is. Unlike Gymnasium's ``Box``, it
+    takes plain numbers as members without a warning.
+
+    Args:
+        parameters: The parameters, in order.
+
+    Attributes:
+        parameters: The same. In a pickled or copied space their ``statistic``
+            cannot be called any more, since it may be a lambda.
+    """
+
+    def __init__(self, parameters: Sequence[DifficultyParameter]) -> None:
+        """Make the space; see the class for the argument."""
+        super().__init__({p.name: p.space for p in parameters})
+        self.parameters = tuple(parameters)
+
+    def contains(self, x: Any) -> bool:
+        """Return whether ``x`` has a value in range for every parameter, and nothing else."""
+        if not isinstance(x, Mapping) or x.keys() != self.spaces.keys():
+            return False
+        try:
+            parse_difficulty(self.parameters, x)
+        except InputError:
+            return False
+        return True
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: everything but the statistics."""
+        bare = tuple(dataclasses.replace(p, statistic=_no_statistic) for p in self.parameters)
+        return {**self.__dict__, "parameters": bare}
+
+
+def _no_statistic(task: Task) -> float:
+    raise InputError("a pickled difficulty space has no statistics; take them from the environment's class")
 
 
 def parse_difficulty(

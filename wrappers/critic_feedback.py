@@ -12,11 +12,12 @@ from gymnasium.envs.registration import EnvSpec, WrapperSpec, load_env_creator
 from gymnasium.utils import RecordConstructorArgs
 
 from rla_envs.adaptive import AdaptiveEnv, given_options
-from rla_envs.difficulty import DifficultyParameter
+from rla_envs.difficulty import DifficultyParameter, DifficultySpace
 from rla_envs.errors import InfrastructureError, InputError, InvalidTaskError, UnknownNameError
 from rla_envs.task import Task, canonical_json
 from wrappers.curricula.base import check_number
-from wrappers.curricula.registry import PROPOSAL_LIMIT, check_curriculum, make_curriculum
+from wrappers.curricula.registry import PROPOSAL_LIMIT, check_arguments, check_curriculum, make, next_proposal
+from wrappers.lost_steps import LostSteps
 from wrappers.protocols import Critic, Curriculum, Episode, Proposal, Step, Verdict
 
 ObsT = TypeVar("ObsT")
@@ -109,9 +110,8 @@ class CriticFeedback(gym.Wrapper[ObsT, ActT, ObsT, ActT], RecordConstructorArgs)
             raise InputError(f"critic: expected an object with judge(episodes), got {type(critic).__name__}")
         self.step_weight = float(step_weight)
         self.critic = critic
-        self.curriculum = _build(curriculum, curriculum_kwargs)
+        self.curriculum = _build(curriculum, curriculum_kwargs, env.unwrapped)
         self._name = str(getattr(self.curriculum, "name", type(self.curriculum).__name__))
-        _bind(self.curriculum, env.unwrapped)
         self._initial = self.curriculum.state_dict() if isinstance(curriculum, str) else None
         self._rng: np.random.Generator | None = None
         self._reason = ""
@@ -201,7 +201,7 @@ class CriticFeedback(gym.Wrapper[ObsT, ActT, ObsT, ActT], RecordConstructorArgs)
         if self._rng is None:
             self._rng = np.random.default_rng(int(self.unwrapped.np_random.integers(2**63)))
         for attempt in range(1, PROPOSAL_LIMIT + 1):
-            proposal = self.curriculum.propose(self._rng)
+            proposal = next_proposal(self.curriculum, self._rng)
             self._reason = proposal.reason
             try:
                 return self.env.reset(seed=seed, options={**given, **self._as_option(proposal)})
@@ -219,13 +219,18 @@ class CriticFeedback(gym.Wrapper[ObsT, ActT, ObsT, ActT], RecordConstructorArgs)
     def _finish(self, steps: Sequence[Step], success: bool, truncated: bool) -> dict[str, Any]:
         task = cast(AdaptiveEnv[Any, Any], self.unwrapped).task
         episode = Episode(task, tuple(steps), success, truncated)
-        if self.critic is None:
-            self.curriculum.observe(dict(task.difficulty), success, task=task, votes=(), summary="")
-            return {}
-        verdict = _checked(self.critic.judge([episode]), episode)
+        verdict = Verdict(()) if self.critic is None else _checked(self.critic.judge([episode]), episode)
+        lost = LostSteps(cast(AdaptiveEnv[Any, Any], self.unwrapped), episode, verdict.votes)
         self.curriculum.observe(
-            dict(task.difficulty), success, task=task, votes=verdict.votes, summary=verdict.summary
+            dict(task.difficulty),
+            success,
+            task=task,
+            votes=verdict.votes,
+            summary=verdict.summary,
+            lost_steps=lost,
         )
+        if self.critic is None:
+            return {}
         return {
             "votes": [list(votes) for votes in verdict.votes],
             "vote_summary": verdict.summary,
@@ -256,9 +261,9 @@ class FreeParameters:
         return tuple(p for p in self._env.difficulty_parameters if p.name not in self._env.difficulty)
 
     @property
-    def difficulty_space(self) -> gym.spaces.Dict:
+    def difficulty_space(self) -> DifficultySpace:
         """The same parameters as a Gymnasium space."""
-        return gym.spaces.Dict({p.name: p.space for p in self.difficulty_parameters})
+        return DifficultySpace(self.difficulty_parameters)
 
     def sample_task(self, difficulty: Mapping[str, object] | None, rng: np.random.Generator) -> Task:
         """Return a random task with these values and the held ones."""
@@ -324,7 +329,10 @@ def make_adaptive(
     return CriticFeedback(env, curriculum, step_weight=step_weight, curriculum_kwargs=curriculum_kwargs)
 
 
-def _build(curriculum: str | Curriculum, kwargs: Mapping[str, Any] | None) -> Curriculum:
+def _build(
+    curriculum: str | Curriculum, kwargs: Mapping[str, Any] | None, env: AdaptiveEnv[Any, Any]
+) -> Curriculum:
+    source = FreeParameters(env)
     if not isinstance(curriculum, str):
         if kwargs:
             raise InputError(
@@ -335,7 +343,7 @@ def _build(curriculum: str | Curriculum, kwargs: Mapping[str, Any] | None) -> Cu
                 f"curriculum: expected a name or an object, got the class {curriculum.__name__}; "
                 "make an object of it"
             )
-        return check_curriculum(curriculum)
+        return _fitting(check_curriculum(curriculum), source)
     try:
         canonical_json({} if kwargs is None else dict(kwargs))
     except (TypeError, ValueError) as error:
@@ -343,12 +351,9 @@ def _build(curriculum: str | Curriculum, kwargs: Mapping[str, Any] | None) -> Cu
             f"curriculum_kwargs: expected JSON values, got {kwargs!r} ({error}); "
             "build the curriculum and pass the object"
         ) from error
-    return make_curriculum(curriculum, **(kwargs or {}))
-
-
-def _bind(curriculum: Curriculum, env: AdaptiveEnv[Any, Any]) -> None:
+    check_arguments(curriculum, kwargs or {})
     try:
-        curriculum.bind(FreeParameters(env))
+        return make(curriculum, source.difficulty_space, tasks=source, **(kwargs or {}))
     except UnknownNameError as error:
         if not env.difficulty:
             raise
@@ -356,6 +361,16 @@ def _bind(curriculum: Curriculum, env: AdaptiveEnv[Any, Any]) -> None:
             f"{error} The environment's own difficulty= holds {', '.join(env.difficulty)}; "
             "leave a parameter out there to let the curriculum move it."
         ) from error
+
+
+def _fitting(curriculum: Curriculum, source: FreeParameters) -> Curriculum:
+    space = getattr(curriculum, "difficulty_space", None)
+    if space is not None and set(space) != set(source.difficulty_space):
+        raise InputError(
+            f"curriculum: expected one over the free parameters {', '.join(source.difficulty_space)}, "
+            f"got one over {', '.join(space)}; give each kind of environment its own"
+        )
+    return curriculum
 
 
 def _checked(verdicts: Sequence[Verdict], episode: Episode) -> Verdict:

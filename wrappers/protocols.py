@@ -149,7 +149,7 @@ class Proposal(NamedTuple):
     """What a curriculum wants played next: exactly one of a difficulty and a task.
 
     Attributes:
-        difficulty: Values of some parameters; the environment fills in the rest.
+        difficulty: Parameter values; the environment fills in those that are missing.
         task: A concrete task.
         reason: Why this one, in a line for a human.
     """
@@ -162,28 +162,34 @@ class Proposal(NamedTuple):
 class Curriculum(Protocol):
     """Chooses difficulty from results. All its randomness comes from the generator that it is handed.
 
-    A trainer calls :meth:`propose` once per group of rollouts of one task and
-    :meth:`observe` once per rollout; :class:`wrappers.CriticFeedback` calls
-    each once per episode. A curriculum works with both.
+    Its class is called with a difficulty space (a ``gymnasium.spaces.Dict``)
+    and keywords. A trainer calls :meth:`propose` once per group of rollouts of
+    one task and :meth:`observe` once per rollout;
+    :class:`wrappers.CriticFeedback` calls each once per episode. A curriculum
+    works with both, and with results in any order.
+
+    Three things may be left out, and every built-in curriculum has them:
+    ``next_proposal(rng)`` returns a :class:`Proposal` in place of a dict, which
+    says why, and may be a rewritten task; ``events()`` returns what happened
+    since the last call, as JSON objects; ``difficulty_space`` is the space, so
+    that environments of another kind are refused. A class that rewrites tasks
+    takes them from the keyword ``tasks`` (a :class:`TaskSource`).
     """
 
-    def bind(self, source: TaskSource) -> None:
-        """Learn which parameters exist; called first, by every environment that shares it."""
-        ...
-
-    def propose(self, rng: np.random.Generator) -> Proposal:
-        """Return what to play next."""
+    def propose(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Return the difficulty to play next, a member of the difficulty space."""
         ...
 
     def observe(self, difficulty: Mapping[str, Any], success: bool | float, **feedback: Any) -> None:
         """Take in the result of one episode.
 
         Args:
-            difficulty: The difficulty that was played, every parameter.
+            difficulty: The difficulty that was played.
             success: Whether it was solved; or a number from 0 to 1, the share
                 of it that was.
             **feedback: ``task`` (the Task), ``votes`` (per step), ``summary``
-                (what went wrong) and ``lost_steps`` (see :class:`Feedback`).
+                (what went wrong) and ``lost_steps`` (see :class:`Feedback`);
+                each may be missing.
 
         Raises:
             InputError: If ``success`` is anything else.
@@ -200,8 +206,4 @@ class Curriculum(Protocol):
 
     def explain(self) -> str:
         """Return what it is doing and why, in a line or two for a human."""
-        ...
-
-    def events(self) -> list[dict[str, Any]]:
-        """Return what happened to task edits since the last call, as JSON objects."""
         ...

@@ -6,7 +6,7 @@ import gymnasium as gym
 
 from rla_envs.errors import InfrastructureError, InvalidTaskError
 from tests.rla_envs.toy_env import TOY_ID, ToyEnv
-from wrappers import Verdict
+from wrappers import Proposal, Verdict
 
 ADAPTIVE_ID = "RLATest/Toy-Adaptive-v0"
 
@@ -65,15 +65,12 @@ class Recorder:
 
     def __init__(self):
         self.seen = []
-        self.bound = 0
-
-    def bind(self, source):
-        self.bound += 1
 
     def propose(self, rng):
-        from wrappers import Proposal
+        return {}
 
-        return Proposal({}, None, "because")
+    def next_proposal(self, rng):
+        return Proposal(self.propose(rng), None, "because")
 
     def observe(self, difficulty, success, **feedback):
         self.seen.append((dict(difficulty), success, feedback))
@@ -86,9 +83,6 @@ class Recorder:
 
     def explain(self):
         return "records"
-
-    def events(self):
-        return []
 
 
 def solve(env, observation):

@@ -28,9 +28,9 @@ from wrappers import (
     NumberedCommands,
     Verdict,
     curriculum_names,
-    make_curriculum,
     step_rewards,
 )
+from wrappers.curricula import make
 
 NAMES = curriculum_names()
 
@@ -54,7 +54,8 @@ def test_the_curriculum_learns_every_finished_episode():
     fail(env)
     (won, lost) = curriculum.seen
     assert won[:2] == ({"doors": 3, "colours": 4}, True)
-    assert won[2] == {"task": task, "votes": ((-1, -1, 0),) + ((1, 1, -1),) * 3, "summary": ""}
+    votes = ((-1, -1, 0),) + ((1, 1, -1),) * 3
+    assert won[2] == {"task": task, "votes": votes, "summary": "", "lost_steps": {}}
     assert (lost[1], lost[2]["summary"]) == (False, "Opened no door.")
     assert [(e.success, e.truncated, e.outcome) for e in critic.episodes] == [
         (True, False, 1),
@@ -118,7 +119,7 @@ def test_the_curriculum_draws_from_a_stream_of_its_own():
     class Drawing(Recorder):
         def propose(self, rng):
             self.draw = rng.random()
-            return super().propose(rng)
+            return {}
 
     env = CriticFeedback(ToyEnv(), Drawing())
     draws = []
@@ -275,7 +276,7 @@ def test_fixed_at_the_default_plays_the_bare_environments_episodes():
         ({"step_weight": -1}, "step_weight: expected a number of 0.0 or more, got -1"),
         ({"step_weight": float("nan")}, "step_weight: expected a number"),
         ({"step_weight": float("inf")}, "step_weight: expected a number"),
-        ({"curriculum": 3}, "int has no bind"),
+        ({"curriculum": 3}, "int has no propose"),
         ({"curriculum": Recorder}, "got the class Recorder; make an object of it"),
         ({"curriculum_kwargs": ["discount"]}, "curriculum_kwargs: expected JSON values"),
         ({"critic": "oracle"}, r"expected an object with judge\(episodes\), got str"),
@@ -354,7 +355,7 @@ def test_a_wrapper_by_name_goes_through_a_spec():
 
 
 def test_a_wrapper_with_live_objects_can_be_described_but_not_made_again():
-    curriculum = make_curriculum("uniform")
+    curriculum = make("uniform", ToyEnv().difficulty_space)
     env = NumberedCommands(CriticFeedback(gym.make(TOY_ID), curriculum, RuleCritic()))
     assert env.env.curriculum is curriculum
     assert [wrapper.name for wrapper in env.spec.additional_wrappers] == [

@@ -6,7 +6,16 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize("module", ["curricula.registry", "curricula.threshold"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "acceptance.posterior",
+        "acceptance.registry",
+        "acceptance.threshold",
+        "curricula.registry",
+        "curricula.votes",
+    ],
+)
 def test_examples_run(module):
     result = doctest.testmod(importlib.import_module(f"wrappers.{module}"))
     assert result.attempted > 0

@@ -1,7 +1,7 @@
 """Curricula: rules that choose the next difficulty, or the next task, from results."""
 
 from wrappers.curricula.fixed import Fixed
-from wrappers.curricula.registry import curriculum_names, make_curriculum, propose_task
+from wrappers.curricula.registry import curriculum_names, make, propose_task
 from wrappers.curricula.shared import shared_curriculum
 from wrappers.curricula.thompson import Thompson
 from wrappers.curricula.threshold import Threshold
@@ -13,7 +13,7 @@ __all__ = [
     "Threshold",
     "Uniform",
     "curriculum_names",
-    "make_curriculum",
+    "make",
     "propose_task",
     "shared_curriculum",
 ]

@@ -10,10 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from gymnasium import spaces
 
 from rla_envs.difficulty import DifficultyParameter
 from rla_envs.errors import InputError, unknown_name
-from wrappers.protocols import Proposal, TaskSource
+from wrappers.curricula.space import Difficulties
+from wrappers.protocols import Proposal
 
 GROUP_SIZE = 8
 """Rollouts of one task that are compared with each other (arXiv 2602.02488)."""
@@ -105,81 +107,99 @@ class GroupTally:
 
 
 class BaseCurriculum(abc.ABC):
-    """A curriculum without its rule; see :class:`wrappers.protocols.Curriculum`."""
+    """A curriculum without its rule; see :class:`wrappers.protocols.Curriculum`.
+
+    Args:
+        difficulty_space: What there is to choose from: an environment's
+            ``difficulty_space``, or any ``Dict`` of ``Discrete`` spaces and
+            bounded ``Box`` spaces of one number (there, larger is harder).
+
+    Attributes:
+        difficulty_space: The same.
+    """
 
     name: ClassVar[str]
     """The registered name; also marks saved state, so that no other curriculum loads it."""
+    state_version: ClassVar[int] = 1
+    """Layout of the saved state; other layouts are refused."""
+    event_limit: ClassVar[int] = 4096
+    """Events kept for :meth:`events`; older ones are dropped if nobody asks."""
 
-    def __init__(self) -> None:
-        """Start unbound and without results."""
-        self._source: TaskSource | None = None
-        self._bound_names: tuple[str, ...] = ()
+    def __init__(self, difficulty_space: spaces.Dict) -> None:
+        """Start without results."""
+        self._difficulties = Difficulties(difficulty_space)
         self._groups = GroupTally()
+        self._events: deque[dict[str, Any]] = deque(maxlen=self.event_limit)
 
     @property
-    def source(self) -> TaskSource:
-        """Where tasks come from.
+    def difficulty_space(self) -> spaces.Dict:
+        """What there is to choose from."""
+        return self._difficulties.space
 
-        Raises:
-            InputError: Before :meth:`bind`.
-        """
-        if self._source is None:
-            raise InputError(f"curriculum {self.name!r} is not bound; call bind(env.unwrapped) first")
-        return self._source
-
-    def bind(self, source: TaskSource) -> None:
-        """Learn which parameters exist; the first source is kept, later ones must have the same parameters.
-
-        Raises:
-            InputError: If an argument of the curriculum does not fit the
-                parameters, or the curriculum is shared by unlike environments.
-        """
-        names = tuple(parameter.name for parameter in source.difficulty_parameters)
-        if self._source is not None:
-            if names != self._bound_names:
-                raise InputError(
-                    f"curriculum {self.name!r} is shared by environments with different free parameters: "
-                    f"expected {', '.join(self._bound_names)}, got {', '.join(names)}; give each kind its own"
-                )
-            return
-        self._prepare(source)
-        self._source, self._bound_names = source, names
+    def propose(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Return the difficulty to play next, a member of the difficulty space."""
+        proposal = self.next_proposal(rng)
+        task, difficulty = proposal.task, proposal.difficulty
+        return dict(task.difficulty if task is not None else difficulty or {})
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything learned, as JSON values."""
-        state = {"curriculum": self.name, "groups": self._groups.state_dict(), **self._state()}
+        state = {
+            "curriculum": self.name,
+            "version": self.state_version,
+            "space": self._difficulties.signature(),
+            "groups": self._groups.state_dict(),
+            "events": list(self._events),
+            **self._state(),
+        }
         return _json_copy(state)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from :meth:`state_dict`, exactly; the curriculum must be bound.
+        """Continue from :meth:`state_dict`, exactly.
 
         Raises:
-            InputError: If the state is damaged, or of another curriculum.
+            InputError: If the state is damaged, or of another curriculum,
+                space or version; nothing has changed then.
         """
-        _ = self.source
-        kind = state.get("curriculum") if isinstance(state, Mapping) else None
-        if kind != self.name:
-            raise InputError(
-                f"curriculum state: expected one of {self.name!r}, got {kind!r}; use the same curriculum"
-            )
+        given = state if isinstance(state, Mapping) else {}
+        own = {
+            "curriculum": self.name,
+            "version": self.state_version,
+            "space": self._difficulties.signature(),
+        }
+        for key, expected in own.items():
+            if key not in given or given[key] != expected:
+                raise InputError(
+                    f"curriculum state: expected {key} {expected!r}, got {given.get(key)!r}; "
+                    "load it into a curriculum made as the saved one was"
+                )
+        before = self.state_dict()
         try:
-            copy = _json_copy(state)
-            self._load(copy)
-            self._groups.load_state_dict(copy["groups"])
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            self._restore(_json_copy(state))
+        except Exception as error:
+            self._restore(before)
             if isinstance(error, InputError):
                 raise
-            raise InputError(
-                f"curriculum state of {self.name!r} is damaged ({type(error).__name__}: {error})"
-            ) from error
+            if isinstance(error, KeyError | TypeError | ValueError | AttributeError | IndexError):
+                raise InputError(
+                    f"curriculum state of {self.name!r} is damaged ({type(error).__name__}: {error})"
+                ) from error
+            raise
 
     def events(self) -> list[dict[str, Any]]:
-        """Return what happened to task edits since the last call; nothing where no task is edited."""
-        return []
+        """Return what happened since the last call, as JSON objects: task edits, and guards that acted."""
+        events = list(self._events)
+        self._events.clear()
+        return events
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self._load(state)
+        self._groups.load_state_dict(state["groups"])
+        self._events = deque(state["events"], maxlen=self.event_limit)
 
     @abc.abstractmethod
-    def propose(self, rng: np.random.Generator) -> Proposal:
-        """Return what to play next."""
+    def next_proposal(self, rng: np.random.Generator) -> Proposal:
+        """Return what to play next and why."""
 
     @abc.abstractmethod
     def observe(self, difficulty: Mapping[str, Any], success: bool | float, **feedback: Any) -> None:
@@ -188,9 +208,6 @@ class BaseCurriculum(abc.ABC):
     @abc.abstractmethod
     def explain(self) -> str:
         """Return what it is doing and why."""
-
-    def _prepare(self, source: TaskSource) -> None:  # noqa: B027 - a hook that need not do anything
-        """Check the arguments against the source's parameters."""
 
     def _state(self) -> dict[str, Any]:
         return {}
@@ -204,10 +221,10 @@ def _json_copy(state: Mapping[str, Any]) -> dict[str, Any]:
     return copy
 
 
-def task_key(difficulty: Mapping[str, Any], feedback: Mapping[str, Any]) -> str:
+def group_key(difficulty: Mapping[str, Any], feedback: Mapping[str, Any]) -> str:
     """Return the name of the group a result belongs to: its task, or its difficulty if none is given."""
     task = feedback.get("task")
-    return task.id if task is not None else json.dumps(dict(difficulty), sort_keys=True)
+    return task.id if task is not None else json.dumps(difficulty, sort_keys=True)
 
 
 def choose_parameters(

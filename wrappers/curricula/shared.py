@@ -9,32 +9,34 @@ from multiprocessing.managers import BaseManager, BaseProxy
 from typing import Any, cast
 
 import numpy as np
+from gymnasium import spaces
 
-from rla_envs.errors import InfrastructureError, InputError
-from wrappers.protocols import Curriculum, Proposal, TaskSource
+from rla_envs.errors import InfrastructureError
+from wrappers.curricula.registry import drain_events, next_proposal
+from wrappers.protocols import Curriculum, Proposal
 
 
 class _Served:
     """The curriculum in the process that holds it; the manager calls it from one thread per worker."""
 
-    def __init__(self, curriculum: Curriculum, names: tuple[str, ...]) -> None:
+    def __init__(self, curriculum: Curriculum) -> None:
         self._curriculum = curriculum
-        self._names = names
         self._lock = threading.Lock()
 
-    def name(self) -> str:
-        return str(getattr(self._curriculum, "name", type(self._curriculum).__name__))
+    def attribute(self, name: str) -> Any:
+        return getattr(self._curriculum, name, None)
 
-    def check_names(self, names: tuple[str, ...]) -> None:
-        if names != self._names:
-            raise InputError(
-                f"the shared curriculum was bound to the parameters {', '.join(self._names)}, "
-                f"but this environment has {', '.join(names)}; give each kind its own"
-            )
+    def next_proposal(self, seed: int) -> Proposal:
+        with self._lock:
+            return next_proposal(self._curriculum, np.random.default_rng(seed))
 
-    def propose(self, seed: int) -> Proposal:
+    def propose(self, seed: int) -> dict[str, Any]:
         with self._lock:
             return self._curriculum.propose(np.random.default_rng(seed))
+
+    def events(self) -> list[dict[str, Any]]:
+        with self._lock:
+            return drain_events(self._curriculum)
 
     def call(self, method: str, *args: Any, **kwargs: Any) -> Any:
         with self._lock:
@@ -48,21 +50,26 @@ class CurriculumProxy(BaseProxy):
         InfrastructureError: From every method, once that process is gone.
     """
 
-    _exposed_ = ("name", "check_names", "propose", "call")
+    _exposed_ = ("attribute", "next_proposal", "propose", "events", "call")
 
     @property
     def name(self) -> str:
         """The curriculum's own name."""
-        return str(self._request("name"))
+        return str(self._request("attribute", "name"))
 
-    def bind(self, source: TaskSource) -> None:
-        """Check that the environment has the parameters the curriculum was bound to."""
-        self._request("check_names", tuple(parameter.name for parameter in source.difficulty_parameters))
+    @property
+    def difficulty_space(self) -> spaces.Dict | None:
+        """The curriculum's difficulty space; None if it does not say."""
+        return cast("spaces.Dict | None", self._request("attribute", "difficulty_space"))
 
-    def propose(self, rng: np.random.Generator) -> Proposal:
-        """Return what to play next; one draw from ``rng`` seeds the curriculum's choice."""
+    def next_proposal(self, rng: np.random.Generator) -> Proposal:
+        """Return what to play next and why; one draw from ``rng`` seeds the curriculum's choice."""
         # A generator would arrive there as a copy and never advance here.
-        return cast(Proposal, self._request("propose", int(rng.integers(2**63))))
+        return cast(Proposal, self._request("next_proposal", int(rng.integers(2**63))))
+
+    def propose(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Return the difficulty to play next; one draw from ``rng`` seeds the curriculum's choice."""
+        return cast(dict[str, Any], self._request("propose", int(rng.integers(2**63))))
 
     def observe(self, difficulty: Mapping[str, Any], success: bool | float, **feedback: Any) -> None:
         """Take in the result of one episode."""
@@ -81,8 +88,8 @@ class CurriculumProxy(BaseProxy):
         return str(self._request("call", "explain"))
 
     def events(self) -> list[dict[str, Any]]:
-        """Return what happened to task edits since anybody's last call."""
-        return cast(list[dict[str, Any]], self._request("call", "events"))
+        """Return what happened since anybody's last call."""
+        return cast(list[dict[str, Any]], self._request("events"))
 
     def _request(self, method: str, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -102,7 +109,7 @@ _Manager.register("serve", _Served, CurriculumProxy)
 
 
 @contextmanager
-def shared_curriculum(curriculum: Curriculum, source: TaskSource) -> Iterator[CurriculumProxy]:
+def shared_curriculum(curriculum: Curriculum) -> Iterator[CurriculumProxy]:
     """Serve a curriculum to environments in other processes while the block runs.
 
     The curriculum moves into a process of its own; the yielded proxy can be
@@ -114,10 +121,9 @@ def shared_curriculum(curriculum: Curriculum, source: TaskSource) -> Iterator[Cu
     from a seed; members of a ``SyncVectorEnv`` are.
 
     Args:
-        curriculum: What to share. The object passed in does not learn; read
-            the proxy's ``state_dict()`` before the block ends.
-        source: An environment like those that will share it
-            (``env.unwrapped``). It is pickled, so hand over a fresh one.
+        curriculum: What to share, with its ``tasks`` if it rewrites some: it is
+            pickled. The object passed in does not learn; read the proxy's
+            ``state_dict()`` before the block ends.
 
     Yields:
         A picklable stand-in with all methods of a curriculum.
@@ -125,12 +131,10 @@ def shared_curriculum(curriculum: Curriculum, source: TaskSource) -> Iterator[Cu
     Example:
         ::
 
-            source = gym.make("RLA/AlfWorld-v0").unwrapped
-            with shared_curriculum(make_curriculum("thompson"), source) as shared:
+            space = gym.make("RLA/AlfWorld-v0").unwrapped.difficulty_space
+            with shared_curriculum(curricula.make("thompson", space)) as shared:
                 make_one = lambda: CriticFeedback(gym.make("RLA/AlfWorld-v0"), curriculum=shared)
                 envs = gym.vector.AsyncVectorEnv([make_one] * 4, shared_memory=False)
     """
-    curriculum.bind(source)
-    names = tuple(parameter.name for parameter in source.difficulty_parameters)
     with _Manager() as manager:
-        yield cast(Any, manager).serve(curriculum, names)
+        yield cast(Any, manager).serve(curriculum)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from rla_envs.task import Task
 
@@ -37,13 +37,18 @@ class Version:
     summaries: list[str] = field(default_factory=list)
     lost_steps: dict[str, float] = field(default_factory=dict)
 
-    def plays(self, task: Task) -> bool:
+    def plays(self, task: Task, content_only: bool = False) -> bool:
         """Return whether a rollout of ``task`` is a rollout of this version.
 
         The id alone would not do: an edit and its reverse lead to the same
-        content, hence the same id, two versions later.
+        content, hence the same id, two versions later. Where nothing but the
+        content is known of what was played, it has to.
         """
-        return (task.id, task.root_id, task.version) == (self.task.id, self.task.root_id, self.task.version)
+        return (content_only and task.id == self.task.id) or (task.id, task.root_id, task.version) == (
+            self.task.id,
+            self.task.root_id,
+            self.task.version,
+        )
 
     def add(self, result: float) -> None:
         """Count a result, outside any group."""
@@ -86,28 +91,37 @@ class Slot:
         pending: An edit of it that waits for its own rollouts.
         wanted: The direction in which an edit is asked for but not yet made.
         success: Mean result of the group that asked for it.
+        before: Sum and number of the results of the active version that count
+            as evidence on the pending edit.
         fruitless: Edits in a row that were refused or rejected.
+        drift: Accepted harder edits since the root, less the easier ones.
+        last: Direction of the last accepted edit; empty without one.
+        flips: Accepted edits in a row whose direction was the opposite of the
+            one before.
+        held: Groups during which no edit is asked for.
         history: Versions that were replaced, rejected or given up, oldest
-            first, each with its verdict.
+            first, each with its verdict; the latest ``history_limit`` of them.
     """
+
+    history_limit: ClassVar[int] = 64
 
     root: Task
     active: Version
     pending: Version | None = None
     wanted: str = ""
     success: float = 0.0
+    before: tuple[float, int] = (0.0, 0)
     fruitless: int = 0
+    drift: int = 0
+    last: str = ""
+    flips: int = 0
+    held: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def version(self) -> int:
         """Number of edits between the root and the active version."""
         return self.active.task.version
-
-    @property
-    def current(self) -> Version:
-        """What is rolled out: the pending edit if there is one, else the active version."""
-        return self.pending or self.active
 
     def retire(self, version: Version, verdict: str) -> None:
         """Move a version into the history."""
@@ -123,12 +137,30 @@ class Slot:
                 "count": version.count,
             }
         )
+        del self.history[: -self.history_limit]
 
-    def add_late(self, task: Task, result: float) -> None:
+    def accept(self) -> None:
+        """Put the pending version in force."""
+        pending = self.pending
+        assert pending is not None
+        self.retire(self.active, "replaced")
+        self.drift += 1 if pending.direction == "harder" else -1
+        self.flips = self.flips + 1 if self.last not in ("", pending.direction) else 0
+        self.active, self.pending, self.last, self.fruitless = pending, None, pending.direction, 0
+
+    def reject(self) -> None:
+        """Drop the pending version."""
+        assert self.pending is not None
+        self.retire(self.pending, "rejected")
+        self.pending = None
+        self.fruitless += 1
+
+    def add_late(self, task: Task, result: float, content_only: bool = False) -> None:
         """Credit a result to the retired version it belongs to, the latest one that matches."""
         key = (task.id, task.root_id, task.version)
         for entry in reversed(self.history):
-            if (entry["task_id"], entry["root_id"], entry["version"]) == key:
+            found = (entry["task_id"], entry["root_id"], entry["version"])
+            if found == key or (content_only and entry["task_id"] == task.id):
                 entry["total"] += result
                 entry["count"] += 1
                 return
@@ -137,7 +169,8 @@ class Slot:
         """Give up the root and everything edited from it."""
         self.retire(self.active, "given up")
         self.root, self.active = root, Version(root)
-        self.pending, self.wanted, self.fruitless = None, "", 0
+        self.pending, self.wanted, self.last = None, "", ""
+        self.fruitless = self.drift = self.flips = self.held = 0
 
     def state_dict(self) -> dict[str, Any]:
         """Return the slot as JSON values."""
@@ -157,6 +190,7 @@ class Slot:
                 **state,
                 "root": Task.from_json(state["root"]),
                 "active": Version.from_state(state["active"]),
+                "before": tuple(state["before"]),
                 "pending": Version.from_state(pending) if pending else None,
             }
         )

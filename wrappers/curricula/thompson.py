@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from gymnasium import spaces
 
 from rla_envs.difficulty import DifficultyParameter, Value
 from rla_envs.errors import InputError, unknown_name
 from wrappers.curricula.base import BaseCurriculum, check_number, choose_parameters, parse_success
-from wrappers.protocols import Proposal, TaskSource
+from wrappers.protocols import Proposal
 
 
 class Thompson(BaseCurriculum):
@@ -35,9 +36,10 @@ class Thompson(BaseCurriculum):
     one of two equally near), also if somebody else chose the difficulty.
 
     Args:
+        difficulty_space: See :class:`~wrappers.curricula.base.BaseCurriculum`.
         parameters: Names of the parameters that span the grid. None takes, in
             the environment's order, each that still fits into ``max_cells``.
-            All other parameters are left to the environment.
+            All other parameters take their defaults.
         grid: Values of each parameter, in place of ``parameters`` and
             ``bins``: ``{"receptacles": [4, 8, 12]}``.
         bins: Values of a parameter that is a quantity, evenly spaced from one
@@ -49,8 +51,8 @@ class Thompson(BaseCurriculum):
         max_cells: Largest grid that ``parameters=None`` builds.
 
     Raises:
-        InputError: On an argument out of range; when bound, on an unknown
-            parameter, a value out of range or a grid of fewer than two cells.
+        InputError: On an argument or a value out of range, an unknown
+            parameter, or a grid of fewer than two cells.
     """
 
     name: ClassVar[str] = "thompson"
@@ -58,6 +60,7 @@ class Thompson(BaseCurriculum):
 
     def __init__(
         self,
+        difficulty_space: spaces.Dict,
         parameters: Sequence[str] | None = None,
         grid: Mapping[str, Sequence[object]] | None = None,
         bins: int = 3,
@@ -65,8 +68,8 @@ class Thompson(BaseCurriculum):
         prior: Sequence[float] = (1.0, 1.0),
         max_cells: int = 64,
     ) -> None:
-        """Keep the arguments; the grid is built when the curriculum is bound."""
-        super().__init__()
+        """Build the grid; see the class for the arguments."""
+        super().__init__(difficulty_space)
         check_number("bins", bins, 2, integer=True)
         check_number("discount", discount, 0.0, 1.0)
         check_number("max_cells", max_cells, 2, integer=True)
@@ -80,21 +83,27 @@ class Thompson(BaseCurriculum):
             raise InputError(
                 "thompson: expected 'parameters' or 'grid', got both; the grid names its parameters"
             )
-        self._names, self._given_grid, self._bins, self._max_cells = parameters, grid, bins, max_cells
         self._discount = float(discount)
         self._prior = np.array(prior, dtype=np.float64)
-        self._axes: dict[str, list[Value]] = {}
-        self._cells: list[tuple[Value, ...]] = []
-        self._posterior = np.empty((0, 2))
+        self._axes = (
+            self._default_axes(parameters, bins, max_cells) if grid is None else self._explicit_axes(grid)
+        )
+        size = math.prod(len(values) for values in self._axes.values())
+        if not 2 <= size <= self.largest_grid:
+            raise InputError(
+                f"thompson: expected a grid of 2 to {self.largest_grid} cells, got {size} over "
+                f"{', '.join(self._axes) or 'no parameter'}; name others with parameters= or grid="
+            )
+        self._cells = list(itertools.product(*self._axes.values()))
+        self._posterior = np.tile(self._prior, (size, 1))
 
     @property
     def posterior(self) -> dict[tuple[Value, ...], tuple[float, float]]:
         """The Beta parameters (a, b) of every cell, by its values in grid order."""
         return {cell: (float(a), float(b)) for cell, (a, b) in zip(self._cells, self._posterior, strict=True)}
 
-    def propose(self, rng: np.random.Generator) -> Proposal:
+    def next_proposal(self, rng: np.random.Generator) -> Proposal:
         """Return the cell whose drawn success rate is the most uncertain."""
-        _ = self.source
         draws = rng.beta(self._posterior[:, 0], self._posterior[:, 1])
         best = int(np.argmax(draws * (1.0 - draws)))
         difficulty = dict(zip(self._axes, self._cells[best], strict=True))
@@ -104,13 +113,12 @@ class Thompson(BaseCurriculum):
             f"expected success {a / (a + b):.2f} from {evidence:.1f} remembered episodes, "
             f"drew {draws[best]:.2f}: the most uncertain of {len(self._cells)} cells"
         )
-        return Proposal(difficulty, None, reason)
+        return Proposal(self._difficulties.member(difficulty), None, reason)
 
     def observe(self, difficulty: Mapping[str, Any], success: bool | float, **feedback: Any) -> None:
         """Fade all evidence a little and credit the result to its cell."""
-        _ = self.source
         value = parse_success(success)
-        cell = self._nearest(difficulty)
+        cell = self._nearest(self._difficulties.read(difficulty, list(self._axes)))
         self._posterior = self._discount * self._posterior + (1.0 - self._discount) * self._prior
         self._posterior[cell] += (value, 1.0 - value)
         self._groups.add(str(cell), value)
@@ -130,33 +138,17 @@ class Thompson(BaseCurriculum):
             text += f" The whole grid is {'too easy: raise' if won else 'too hard: lower'} its values."
         return text
 
-    def _nearest(self, difficulty: Mapping[str, Any]) -> int:
+    def _nearest(self, difficulty: Mapping[str, Value]) -> int:
         index = 0
         for name, values in self._axes.items():
-            if name not in difficulty:
-                raise InputError(
-                    f"difficulty: expected a value of {name!r}, got only {', '.join(difficulty) or 'none'}"
-                )
             distances = [abs(float(difficulty[name]) - value) for value in values]
             index = index * len(values) + distances.index(min(distances))
         return index
 
-    def _prepare(self, source: TaskSource) -> None:
-        axes = self._explicit_axes(source) if self._given_grid is not None else self._default_axes(source)
-        size = math.prod(len(values) for values in axes.values())
-        if not 2 <= size <= self.largest_grid:
-            raise InputError(
-                f"thompson: expected a grid of 2 to {self.largest_grid} cells, got {size} over "
-                f"{', '.join(axes) or 'no parameter'}; name others with parameters= or grid="
-            )
-        self._axes = axes
-        self._cells = list(itertools.product(*axes.values()))
-        self._posterior = np.tile(self._prior, (size, 1))
-
-    def _explicit_axes(self, source: TaskSource) -> dict[str, list[Value]]:
-        by_name = {p.name: p for p in source.difficulty_parameters}
+    def _explicit_axes(self, grid: Mapping[str, Sequence[object]]) -> dict[str, list[Value]]:
+        by_name = {p.name: p for p in self._difficulties.parameters}
         axes: dict[str, list[Value]] = {}
-        for name, values in (self._given_grid or {}).items():
+        for name, values in grid.items():
             if name not in by_name:
                 raise unknown_name("difficulty parameter", name, by_name)
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
@@ -164,12 +156,12 @@ class Thompson(BaseCurriculum):
             axes[name] = sorted({by_name[name].parse(value) for value in values})
         return axes
 
-    def _default_axes(self, source: TaskSource) -> dict[str, list[Value]]:
+    def _default_axes(self, names: Sequence[str] | None, bins: int, max_cells: int) -> dict[str, list[Value]]:
         axes: dict[str, list[Value]] = {}
         size = 1
-        for parameter in choose_parameters(source.difficulty_parameters, self._names):
-            values = _spread(parameter, self._bins)
-            if self._names is not None or size * len(values) <= self._max_cells:
+        for parameter in choose_parameters(self._difficulties.parameters, names):
+            values = _spread(parameter, bins)
+            if names is not None or size * len(values) <= max_cells:
                 axes[parameter.name] = values
                 size *= len(values)
         return axes

@@ -1,38 +1,25 @@
-"""The paper's rule: rewrite a task that is too easy or too hard, keep the edit if its own rollouts agree."""
+"""The paper's scheme: rewrite a task that is too easy or too hard, keep the edit if its rollouts agree."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from gymnasium import spaces
 
 from rla_envs.difficulty import parse_difficulty
 from rla_envs.errors import InputError, RefusedEditError
 from rla_envs.task import Task, TaskEdit
+from wrappers.acceptance import AcceptanceRule, awaits_active
+from wrappers.acceptance import make as make_rule
 from wrappers.curricula.base import GROUP_SIZE, BaseCurriculum, GroupTally, check_number, parse_success
 from wrappers.curricula.slots import Slot, Version
+from wrappers.curricula.space_tasks import SpaceTasks
+from wrappers.curricula.votes import VoteAudit
 from wrappers.protocols import Feedback, Proposal, TaskEditor, TaskSource
-
-
-def accepts(direction: str, before: float, after: float, low: float = 0.2, high: float = 0.8) -> bool:
-    """Return whether an edit is kept (arXiv 2602.02488 and its released code).
-
-    Args:
-        direction: What the edit wanted, ``"harder"`` or ``"easier"``.
-        before: Success of the active version in the group that asked for it.
-        after: Success of the edited task in its own group.
-        low: Success below which a task is too hard.
-        high: Success above which a task is too easy.
-
-    Example:
-        >>> accepts("harder", before=0.875, after=0.5), accepts("harder", before=0.875, after=0.0)
-        (True, False)
-    """
-    in_range = low <= after < before if direction == "harder" else before < after <= high
-    return in_range and after > 0
 
 
 class Threshold(BaseCurriculum):
@@ -41,75 +28,108 @@ class Threshold(BaseCurriculum):
     A number of *slots* each hold a root task and its active version. Slots
     take turns. Once the active version has ``n`` results, a mean of ``high``
     or more asks for a harder version and one of ``low`` or less for an easier
-    one. The edit is *pending*: the slot then plays the edited task instead,
-    and after ``n`` results of its own :func:`accepts` decides. An accepted
-    edit becomes the active version; a rejected one leaves the active version
-    in force. A slot has at most one pending edit.
+    one. The edit is *pending* until ``acceptance`` decides on its rollouts. An
+    accepted edit becomes the active version; a rejected one leaves the active
+    version in force. A slot has at most one pending edit.
+
+    By the paper's rule (``acceptance="threshold"``) the slot plays the edited
+    task instead of the active one, and ``n`` results of it decide. Known
+    weakness, kept for a faithful baseline: an edit that changes nothing is
+    accepted 93% of the time where true success is 0.5. With ``"posterior"``
+    both versions are rolled out in turn, in groups of ``n``, until the
+    evidence is clear or used up; the group that asked is not part of it.
 
     Edits come from the environment (``propose_edits``), or from ``editor``;
-    they are tried in order until ``apply_edit`` does not refuse one. A result
-    counts for the version that was played: one that arrives late, after its
-    version was replaced, goes into that version's record and decides nothing.
-    Results of tasks that are in no slot are ignored.
+    they are tried in order until ``apply_edit`` does not refuse one. Without
+    ``tasks`` a task is a point of the difficulty space, and an edit moves one
+    parameter by a step. A result counts for the version that was played: one
+    that arrives late, after its version was replaced, goes into that version's
+    record and decides nothing. Results of tasks that are in no slot are
+    ignored.
 
-    Known weakness, kept for a faithful baseline: with eight rollouts, an edit
-    that changes nothing is accepted 93% of the time where true success is 0.5.
-
-    Not in the paper: a slot whose edits are refused or rejected ``patience``
-    times in a row takes a fresh root, so that no slot is stuck for good with a
-    task that teaches nothing.
+    **Guards** that the paper does not have; None switches one off. A slot takes
+    a fresh root after ``patience`` edits in a row that came to nothing, so that
+    no slot is stuck with a task that teaches nothing, and instead of an edit
+    that would lead further than ``max_drift`` from the root. A slot whose
+    accepted edits go to and fro three times asks for none during ``hold``
+    groups. What a critic says reaches the editor only while its votes agree
+    with the outcomes (:class:`~wrappers.curricula.votes.VoteAudit`); without
+    votes there is nothing to doubt.
 
     Args:
+        difficulty_space: See :class:`~wrappers.curricula.base.BaseCurriculum`.
         slots: Number of root tasks.
-        n: Results that a decision takes.
+        n: Results in a group.
         low: Success at or below which a task is too hard.
         high: Success at or above which a task is too easy.
+        acceptance: Name of the rule that decides on pending edits (see
+            :func:`wrappers.acceptance.make`), or a rule.
+        acceptance_kwargs: Arguments of a rule given by name; its band is
+            ``low`` to ``high``.
         difficulty: Difficulty at which roots are sampled; None is the
             environment's own.
         editor: Who proposes edits in place of the environment's rules; it is
-            told what the critic said about the group's failures, and where steps were lost.
+            told what the critic said about the group's failures, and where
+            steps were lost.
         max_candidates: How many proposed edits are tried before giving up.
-        patience: Fruitless edits in a row after which a slot takes a fresh
-            root; None never does, as in the paper.
+        patience: Fruitless edits in a row after which a slot takes a fresh root.
+        max_drift: Most accepted edits in one direction, less those in the
+            other, from the root.
+        hold: Groups without an edit after a slot went to and fro.
+        tasks: The environment whose tasks are rewritten.
 
     Raises:
         InputError: On an argument out of range.
     """
 
     name: ClassVar[str] = "threshold"
-    event_limit: ClassVar[int] = 4096
-    """Events kept for :meth:`events`; older ones are dropped if nobody asks."""
     distinct_draws: ClassVar[int] = 16
+    flip_limit: ClassVar[int] = 3
+    """Turns of direction in a row that count as oscillation."""
+    undecided_limit: ClassVar[int] = 64
+    """Groups after which an edit is rejected if its rule still has not decided."""
 
     def __init__(
         self,
+        difficulty_space: spaces.Dict,
         slots: int = 16,
         n: int = GROUP_SIZE,
         low: float = 0.2,
         high: float = 0.8,
+        acceptance: str | AcceptanceRule = "threshold",
+        acceptance_kwargs: Mapping[str, Any] | None = None,
         difficulty: Mapping[str, object] | None = None,
         editor: TaskEditor | None = None,
         max_candidates: int = 8,
         patience: int | None = 4,
+        max_drift: int | None = 16,
+        hold: int | None = 4,
+        tasks: TaskSource | None = None,
     ) -> None:
         """Start with empty slots; each samples its root on its first turn."""
-        super().__init__()
+        super().__init__(difficulty_space)
         check_number("slots", slots, 1, integer=True)
         check_number("n", n, 1, integer=True)
         check_number("low", low, 0.0, 1.0)
         check_number("high", high, 0.0, 1.0)
         check_number("max_candidates", max_candidates, 1, integer=True)
-        if patience is not None:
-            check_number("patience", patience, 1, integer=True)
+        for key, value in (("patience", patience), ("max_drift", max_drift), ("hold", hold)):
+            if value is not None:
+                check_number(key, value, 1, integer=True)
         if not low < high:
             raise InputError(f"threshold: expected low < high, got {low} and {high}")
+        parse_difficulty(self._difficulties.parameters, difficulty)
         self._n, self._low, self._high = n, float(low), float(high)
+        self._rule = _rule(acceptance, acceptance_kwargs, self._low, self._high)
         self._difficulty, self._editor = difficulty, editor
         self._max_candidates, self._patience = max_candidates, patience
+        self._max_drift, self._hold = max_drift, hold
+        self._points = SpaceTasks(self._difficulties) if tasks is None else None
+        self._tasks: TaskSource = tasks if self._points is None else self._points  # type: ignore[assignment]
         self._slots: list[Slot | None] = [None] * slots
         self._order = list(range(slots))
         self._counts: Counter[str] = Counter()
-        self._events: deque[dict[str, Any]] = deque(maxlen=self.event_limit)
+        self._audit = VoteAudit()
         self._groups = GroupTally(size=n)
 
     @property
@@ -117,7 +137,7 @@ class Threshold(BaseCurriculum):
         """The slots that have had their first turn."""
         return tuple(slot for slot in self._slots if slot is not None)
 
-    def propose(self, rng: np.random.Generator) -> Proposal:
+    def next_proposal(self, rng: np.random.Generator) -> Proposal:
         """Return the current task of the slot whose turn it is, after making the edit it asked for."""
         index = self._order.pop(0)
         self._order.append(index)
@@ -127,22 +147,32 @@ class Threshold(BaseCurriculum):
             slot = self._slots[index] = Slot(root, Version(root))
         elif slot.wanted:
             self._edit(index, slot, rng)
-        current = slot.current
-        state = f"pending {current.direction} edit" if slot.pending else f"active version {slot.version}"
-        return Proposal(
-            None, current.task, f"slot {index}: {state}, {len(current.group)} of {self._n} results"
+        current = self._current(slot)
+        state = (
+            f"pending {current.direction} edit"
+            if current is slot.pending
+            else f"active version {slot.version}"
         )
+        reason = f"slot {index}: {state}, {len(current.group)} of {self._n} results"
+        if self._points is not None:
+            return Proposal(self._difficulties.member(current.task.difficulty), None, reason)
+        return Proposal(None, current.task, reason)
 
     def observe(self, difficulty: Mapping[str, Any], success: bool | float, **feedback: Any) -> None:
         """Credit the result to the version that was played, and decide when its group is full.
 
         Raises:
-            InputError: If no ``task=`` is given.
+            InputError: If no ``task=`` is given while tasks are rewritten.
         """
         value = parse_success(success)
-        task = feedback.get("task")
+        if self._editor is None:
+            feedback.pop("lost_steps", None)  # finding them takes time, and only an editor asks
+        task = feedback.get("task") if self._points is None else self._points.task(difficulty)
         if not isinstance(task, Task):
             raise InputError(f"threshold judges tasks, not difficulties: expected task=Task, got {task!r}")
+        event = self._audit.add(value, feedback.get("votes") or ())
+        if event is not None:
+            self._events.append(event)
         for index, slot in enumerate(self._slots):
             if slot is not None:
                 self._credit(index, slot, task, value, feedback)
@@ -154,62 +184,82 @@ class Threshold(BaseCurriculum):
         return (
             f"Thresholds {self._low:g} and {self._high:g} on {self._n} rollouts, {len(self._slots)} slots: "
             f"{pending} edits pending, {made}, {self._counts['replaced']} roots replaced; "
-            f"{self._groups.describe()}."
+            f"{self._groups.describe()}; {self._audit.describe()}."
         )
 
-    def events(self) -> list[dict[str, Any]]:
-        """Return what happened since the last call: edits proposed, refused, decided, and roots replaced."""
-        events = list(self._events)
-        self._events.clear()
-        return events
+    def _current(self, slot: Slot) -> Version:
+        if slot.pending is None:
+            return slot.active
+        seen = slot.before[1] + len(slot.active.group)
+        return slot.active if awaits_active(self._rule, seen, slot.pending.count) else slot.pending
 
     def _credit(self, index: int, slot: Slot, task: Task, value: float, feedback: Mapping[str, Any]) -> None:
-        if slot.pending is not None and slot.pending.plays(task):
-            group = slot.pending.take_group(value, feedback, self._n)
+        content_only = self._points is not None
+        pending, active = slot.pending, slot.active
+        if pending is not None and pending.plays(task, content_only):
+            group = pending.take_group(value, feedback, self._n)
             if group is not None:
-                self._decide(index, slot, slot.pending, group)
-        elif not slot.active.plays(task):
-            slot.add_late(task, value)
-        elif slot.pending is not None or slot.wanted:
-            slot.active.add(value)
+                self._groups.close(group)
+                self._look(index, slot, pending)
+        elif not active.plays(task, content_only):
+            slot.add_late(task, value, content_only)
+        elif slot.wanted or (pending is not None and not _takes_fresh(self._rule)):
+            active.add(value)
         else:
-            group = slot.active.take_group(value, feedback, self._n)
+            group = active.take_group(value, feedback, self._n)
             if group is not None:
-                self._flag(index, slot, group)
+                self._groups.close(group)
+                if pending is None:
+                    self._flag(index, slot, group)
+                else:
+                    slot.before = (slot.before[0] + math.fsum(group), slot.before[1] + len(group))
+                    self._look(index, slot, pending)
 
     def _flag(self, index: int, slot: Slot, group: list[float]) -> None:
-        self._groups.close(group)
+        if slot.held:
+            slot.held -= 1
+            return
         slot.success = math.fsum(group) / len(group)
         if slot.success >= self._high:
             slot.wanted = "harder"
         elif slot.success <= self._low:
             slot.wanted = "easier"
         if slot.wanted:
+            # Selected for being extreme: no evidence for a rule that takes fresh results.
+            slot.before = (0.0, 0) if _takes_fresh(self._rule) else (math.fsum(group), len(group))
             # The next turn is this slot's, so that the edit is rolled out in the next training step.
             self._order.remove(index)
             self._order.insert(0, index)
 
-    def _decide(self, index: int, slot: Slot, pending: Version, group: list[float]) -> None:
-        self._groups.close(group)
-        after = math.fsum(group) / len(group)
-        accepted = accepts(pending.direction, slot.success, after, self._low, self._high)
-        self._event("accepted" if accepted else "rejected", index, slot, pending.reason, after)
-        slot.pending = None
-        if accepted:
-            slot.retire(slot.active, "replaced")
-            slot.active, slot.fruitless = pending, 0
-        else:
-            slot.retire(pending, "rejected")
-            slot.fruitless += 1
+    def _look(self, index: int, slot: Slot, pending: Version) -> None:
+        if pending.count == 0:
+            return None
+        decision = self._rule.decide(pending.direction, slot.before, (pending.total, pending.count))
+        if decision == "more" and slot.before[1] + pending.count < self.undecided_limit * self._n:
+            return None
+        kind = "accepted" if decision == "accept" else "rejected"
+        self._event(kind, index, slot, pending.reason, pending.total / pending.count)
+        if kind == "rejected":
+            return slot.reject()
+        slot.accept()
+        if self._hold is not None and slot.flips >= self.flip_limit:
+            slot.held, slot.flips = self._hold, 0
+            self._event("held", index, slot, "accepted edits go to and fro", direction=slot.last)
+        return None
 
     def _edit(self, index: int, slot: Slot, rng: np.random.Generator) -> None:
         direction, slot.wanted = slot.wanted, ""
+        drift = slot.drift + (1 if direction == "harder" else -1)
         if self._patience is not None and slot.fruitless >= self._patience:
-            return self._replace_root(index, slot, rng)
+            reason = f"{slot.fruitless} edits of {slot.active.task.id} in a row came to nothing"
+            return self._replace_root(index, slot, reason, rng)
+        if self._max_drift is not None and abs(drift) > self._max_drift:
+            reason = f"{slot.active.task.id} is {self._max_drift} {direction} edits away from its root"
+            return self._replace_root(index, slot, reason, rng)
         refusal = "no edit was proposed"
         for edit in self._candidates(slot, direction, rng):
             try:
-                task = self.source.apply_edit(slot.active.task, edit)
+                task = self._tasks.apply_edit(slot.active.task, edit)
             except RefusedEditError as error:
                 refusal = str(error)
                 continue
@@ -221,21 +271,20 @@ class Threshold(BaseCurriculum):
     def _candidates(self, slot: Slot, direction: str, rng: np.random.Generator) -> Sequence[TaskEdit]:
         task = slot.active.task
         if self._editor is not None:
-            feedback = Feedback(slot.active.summaries, slot.active.lost_steps)
-            edits = self._editor.propose(task, direction, feedback)
+            heard = slot.active.summaries if self._audit.usable else ()
+            edits = self._editor.propose(task, direction, Feedback(heard, slot.active.lost_steps))
         else:
-            edits = self.source.propose_edits(task, direction, rng)
+            edits = self._tasks.propose_edits(task, direction, rng)
         return edits[: self._max_candidates]
 
-    def _replace_root(self, index: int, slot: Slot, rng: np.random.Generator) -> None:
-        old, fruitless = slot.active.task.id, slot.fruitless
+    def _replace_root(self, index: int, slot: Slot, reason: str, rng: np.random.Generator) -> None:
         slot.replace_root(self._fresh_root(rng))
-        self._event("replaced", index, slot, f"{fruitless} edits of {old} in a row came to nothing")
+        self._event("replaced", index, slot, reason)
 
     def _fresh_root(self, rng: np.random.Generator) -> Task:
-        taken = {slot.current.task.id for slot in self.slots}
+        taken = {self._current(slot).task.id for slot in self.slots}
         for _ in range(self.distinct_draws):
-            task = self.source.sample_task(self._difficulty, rng)
+            task = self._tasks.sample_task(self._difficulty, rng)
             if task.id not in taken:
                 break
         # An environment with few tasks may have no unused one: two slots then share evidence.
@@ -246,6 +295,7 @@ class Threshold(BaseCurriculum):
     ) -> None:
         self._counts[kind] += 1
         pending = slot.pending
+        total, count = slot.before
         self._events.append(
             {
                 "event": "root_replaced" if kind == "replaced" else f"edit_{kind}",
@@ -254,21 +304,19 @@ class Threshold(BaseCurriculum):
                 "pending_id": pending.task.id if pending else None,
                 "direction": pending.direction if pending else direction,
                 "changes": [dict(change) for change in pending.changes] if pending else [],
-                "success_before": slot.success,
+                "success_before": total / count if after is not None and count else slot.success,
                 "success_after": after,
+                "rollouts": [count, pending.count if pending else 0],
                 "reason": reason,
             }
         )
-
-    def _prepare(self, source: TaskSource) -> None:
-        parse_difficulty(source.difficulty_parameters, self._difficulty)
 
     def _state(self) -> dict[str, Any]:
         return {
             "slots": [slot and slot.state_dict() for slot in self._slots],
             "order": self._order,
             "counts": self._counts,
-            "events": list(self._events),
+            "audit": self._audit.state_dict(),
         }
 
     def _load(self, state: dict[str, Any]) -> None:
@@ -280,4 +328,23 @@ class Threshold(BaseCurriculum):
         slots = [Slot.from_state(slot) if slot else None for slot in state["slots"]]
         self._slots, self._order = slots, state["order"]
         self._counts = Counter(state["counts"])
-        self._events = deque(state["events"], maxlen=self.event_limit)
+        self._audit.load_state_dict(state["audit"])
+
+
+def _rule(
+    acceptance: str | AcceptanceRule, kwargs: Mapping[str, Any] | None, low: float, high: float
+) -> AcceptanceRule:
+    if isinstance(acceptance, str):
+        return make_rule(acceptance, **{"low": low, "high": high, **(kwargs or {})})
+    if kwargs:
+        raise InputError("acceptance_kwargs are for a rule given by name; this one is already built")
+    if not callable(getattr(acceptance, "decide", None)):
+        raise InputError(
+            f"acceptance: expected a name or an object with decide(direction, before, after), "
+            f"got {acceptance!r}"
+        )
+    return acceptance
+
+
+def _takes_fresh(rule: AcceptanceRule) -> bool:
+    return bool(getattr(rule, "fresh_before", False))

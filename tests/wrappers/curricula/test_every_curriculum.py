@@ -9,15 +9,14 @@ import pytest
 from rla_envs.errors import InputError, InvalidTaskError, UnknownNameError
 from tests.rla_envs.toy_env import ToyEnv
 from tests.wrappers.players import PickyToy
-from wrappers.curricula import curriculum_names, make_curriculum, propose_task
+from wrappers.curricula import curriculum_names, make, propose_task
 
 NAMES = curriculum_names()
 
 
 def bound(name, env=None, **kwargs):
-    curriculum = make_curriculum(name, **kwargs)
-    curriculum.bind(env or ToyEnv())
-    return curriculum
+    env = env or ToyEnv()
+    return make(name, env.difficulty_space, tasks=env, **kwargs)
 
 
 def train(curriculum, rng, iterations, wins, groups=4, rollouts=8):
@@ -42,7 +41,7 @@ def test_the_built_in_names_are_the_documented_ones():
 )
 def test_a_result_that_is_not_a_share_is_refused_and_changes_nothing(name, result):
     curriculum = bound(name)
-    task = curriculum.source.sample_task(None, np.random.default_rng(0))
+    task = ToyEnv().sample_task(None, np.random.default_rng(0))
     before = curriculum.state_dict()
     with pytest.raises(InputError, match="success: expected a bool or a number from 0 to 1"):
         curriculum.observe(task.difficulty, result, task=task)
@@ -106,15 +105,6 @@ def test_damaged_or_foreign_state_is_refused(name, damage):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_using_it_before_it_is_bound_is_refused(name):
-    curriculum = make_curriculum(name)
-    with pytest.raises(InputError, match=r"call bind\(env.unwrapped\) first"):
-        curriculum.propose(np.random.default_rng(0))
-    with pytest.raises(InputError, match=r"call bind\(env.unwrapped\) first"):
-        curriculum.load_state_dict({})
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_a_learner_that_wins_half_loses_all_then_wins_all_never_stalls_it(name):
     curriculum, rng = bound(name), np.random.default_rng(0)
     half = train(curriculum, rng, 40, lambda task: len(task.payload["order"]) <= 3)
@@ -132,28 +122,18 @@ def test_a_learner_that_wins_half_loses_all_then_wins_all_never_stalls_it(name):
         assert {"edit_proposed", "root_replaced"} <= {event["event"] for event in curriculum.events()}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_sharing_between_unlike_environments_is_refused(name):
-    class OneParameter(ToyEnv):
-        difficulty_parameters = ToyEnv.difficulty_parameters[:1]
-
-    curriculum = bound(name)
-    curriculum.bind(ToyEnv())
-    with pytest.raises(InputError, match="shared by environments with different free parameters"):
-        curriculum.bind(OneParameter())
-
-
 def test_unknown_names_get_a_suggestion():
     with pytest.raises(UnknownNameError, match="unknown curriculum 'tompson'. Did you mean 'thompson'"):
-        make_curriculum("tompson")
+        make("tompson", ToyEnv().difficulty_space)
     with pytest.raises(
         UnknownNameError, match="argument of curriculum 'thompson': 'discont'. Did you mean 'discount'"
     ):
-        make_curriculum("thompson", discont=0.9)
+        make("thompson", ToyEnv().difficulty_space, discont=0.9)
 
 
 def test_a_curriculum_of_somebody_elses_module_is_found_by_path():
-    assert make_curriculum("wrappers.curricula.uniform:Uniform", parameters=["doors"]).name == "uniform"
+    curriculum = bound("wrappers.curricula.uniform:Uniform", parameters=["doors"])
+    assert curriculum.name == "uniform"
 
 
 @pytest.mark.parametrize(
@@ -163,12 +143,12 @@ def test_a_curriculum_of_somebody_elses_module_is_found_by_path():
         (":X", "cannot import module ''"),
         (".curricula:X", "cannot import module '.curricula'"),
         ("wrappers.curricula.uniform:Unifrm", "Did you mean 'Uniform'"),
-        ("rla_envs.task:Task", "Task has no bind|has no bind"),
+        ("rla_envs.task:Task", "has no propose"),
     ],
 )
 def test_a_path_that_leads_to_no_curriculum_is_refused(path, message):
     with pytest.raises(InputError, match=message):
-        make_curriculum(path)
+        make(path, ToyEnv().difficulty_space)
 
 
 def test_a_proposal_without_a_valid_task_is_passed_over():

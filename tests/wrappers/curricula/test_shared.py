@@ -7,9 +7,11 @@ import pytest
 from rla_envs.errors import InfrastructureError, InputError
 from tests.rla_envs.toy_env import TOY_ID, ToyEnv
 from tests.wrappers.players import Recorder
-from wrappers import CriticFeedback, make_curriculum, shared_curriculum
+from wrappers import CriticFeedback, shared_curriculum
+from wrappers.curricula import make
 
 GRID = {"doors": [1, 5]}
+SPACE = ToyEnv().difficulty_space
 
 
 def evidence(state):
@@ -28,7 +30,7 @@ def run_vector(envs, seed, steps=32):
 
 def test_members_of_a_sync_vector_learn_into_one_object_reproducibly():
     def run():
-        curriculum = make_curriculum("thompson", grid=GRID, discount=1.0)
+        curriculum = make("thompson", SPACE, grid=GRID, discount=1.0)
         envs = gym.vector.SyncVectorEnv([lambda: CriticFeedback(ToyEnv(), curriculum)] * 3)
         return run_vector(envs, seed=3), curriculum.state_dict()
 
@@ -38,8 +40,8 @@ def test_members_of_a_sync_vector_learn_into_one_object_reproducibly():
 
 
 def test_workers_of_an_async_vector_learn_into_one_curriculum():
-    curriculum = make_curriculum("thompson", grid=GRID, discount=1.0)
-    with shared_curriculum(curriculum, ToyEnv()) as shared:
+    curriculum = make("thompson", SPACE, grid=GRID, discount=1.0)
+    with shared_curriculum(curriculum) as shared:
         envs = gym.vector.AsyncVectorEnv(
             [lambda: CriticFeedback(gym.make(TOY_ID), shared)] * 3, shared_memory=False
         )
@@ -54,7 +56,7 @@ def test_workers_of_an_async_vector_learn_into_one_curriculum():
 
 
 def test_workers_share_slots_and_their_edits():
-    with shared_curriculum(make_curriculum("threshold", slots=1, n=2), ToyEnv()) as shared:
+    with shared_curriculum(make("threshold", SPACE, tasks=ToyEnv(), slots=1, n=2)) as shared:
         envs = gym.vector.AsyncVectorEnv(
             [lambda: CriticFeedback(gym.make(TOY_ID), shared)] * 2, shared_memory=False
         )
@@ -67,11 +69,11 @@ def test_workers_share_slots_and_their_edits():
 
 
 def test_the_proxy_follows_the_callers_generator_and_restores_state():
-    with shared_curriculum(make_curriculum("uniform"), ToyEnv()) as shared:
+    with shared_curriculum(make("uniform", SPACE)) as shared:
         first, again = (np.random.default_rng(7) for _ in range(2))
         proposals = [shared.propose(first) for _ in range(10)]
         assert proposals == [shared.propose(again) for _ in range(10)]
-        assert len({str(proposal.difficulty) for proposal in proposals}) > 3
+        assert len({str(proposal) for proposal in proposals}) > 3
         state = shared.state_dict()
         shared.observe({"doors": 1, "colours": 2}, True)
         assert shared.state_dict() != state
@@ -83,15 +85,15 @@ def test_errors_cross_the_process_border():
     class OneParameter(ToyEnv):
         difficulty_parameters = ToyEnv.difficulty_parameters[:1]
 
-    with shared_curriculum(make_curriculum("uniform"), ToyEnv()) as shared:
+    with shared_curriculum(make("uniform", SPACE)) as shared:
         with pytest.raises(InputError, match="success: expected a bool"):
             shared.observe({"doors": 1}, -1)
-        with pytest.raises(InputError, match="bound to the parameters doors, colours"):
-            shared.bind(OneParameter())
+        with pytest.raises(InputError, match="expected one over the free parameters doors, got one over"):
+            CriticFeedback(OneParameter(), shared)
 
 
 def test_a_proxy_outlived_by_nobody_reports_infrastructure():
-    with shared_curriculum(Recorder(), ToyEnv()) as shared:
+    with shared_curriculum(Recorder()) as shared:
         assert shared.name == "recorder"
     with pytest.raises(InfrastructureError, match="shared curriculum is gone"):
         shared.propose(np.random.default_rng(0))

@@ -9,14 +9,13 @@ import pytest
 from rla_envs import TaskEdit
 from rla_envs.errors import InputError
 from tests.rla_envs.toy_env import ToyEnv
+from wrappers.acceptance import ThresholdRule
 from wrappers.curricula import Threshold
-from wrappers.curricula.threshold import accepts
 
 
-def bound(**kwargs):
-    curriculum = Threshold(**kwargs)
-    curriculum.bind(ToyEnv())
-    return curriculum
+def bound(env=None, **kwargs):
+    env = env or ToyEnv()
+    return Threshold(env.difficulty_space, tasks=env, **kwargs)
 
 
 def give(curriculum, task, results, **feedback):
@@ -31,9 +30,9 @@ def group(wins, n=8):
 def after_two_groups(first_wins, second_wins):
     """One slot: the events after a group of the root and a group of what is proposed then."""
     curriculum, rng = bound(slots=1), np.random.default_rng(0)
-    root = curriculum.propose(rng).task
+    root = curriculum.next_proposal(rng).task
     give(curriculum, root, group(first_wins))
-    task = curriculum.propose(rng).task
+    task = curriculum.next_proposal(rng).task
     give(curriculum, task, group(second_wins))
     return [event["event"] for event in curriculum.events()]
 
@@ -74,17 +73,27 @@ def test_every_pair_of_groups_is_decided_as_the_rule_says(first, second):
 
 
 def test_a_task_that_is_never_solved_is_not_kept_whatever_the_thresholds():
-    assert not accepts("harder", before=0.9, after=0.0, low=0.0)
-    assert accepts("harder", before=0.9, after=0.1, low=0.0)
+    rule = ThresholdRule(low=0.0)
+    assert rule.decide("harder", before=(9, 10), after=(0, 10)) == "reject"
+    assert rule.decide("harder", before=(9, 10), after=(1, 10)) == "accept"
 
 
 def test_long_runs_match_an_independent_reimplementation():
     rng = np.random.default_rng(5)
     for n, low, high in [(4, 0.25, 0.75), (8, 0.2, 0.8), (5, 0.2, 0.8)]:
-        curriculum = bound(slots=1, n=n, low=low, high=high, difficulty={"doors": 1}, patience=None)
+        curriculum = bound(
+            slots=1,
+            n=n,
+            low=low,
+            high=high,
+            difficulty={"doors": 1},
+            patience=None,
+            max_drift=None,
+            hold=None,
+        )
         log, active, asked, pending = [], None, None, None
         for _ in range(60):
-            task = curriculum.propose(rng).task
+            task = curriculum.next_proposal(rng).task
             if active is None:
                 active = task
             elif asked and task.id != active.id:
@@ -116,14 +125,14 @@ def test_long_runs_match_an_independent_reimplementation():
 
 def test_one_lucky_last_result_does_not_promote():
     curriculum, rng = bound(slots=1), np.random.default_rng(0)
-    give(curriculum, curriculum.propose(rng).task, [False] * 7 + [True])
+    give(curriculum, curriculum.next_proposal(rng).task, [False] * 7 + [True])
     curriculum.propose(rng)
     assert [event["direction"] for event in curriculum.events()] == ["easier"]
 
 
 def test_accuracy_is_the_mean_of_fractions():
     curriculum, rng = bound(slots=1, n=2), np.random.default_rng(0)
-    give(curriculum, curriculum.propose(rng).task, [0.6, 1.0])
+    give(curriculum, curriculum.next_proposal(rng).task, [0.6, 1.0])
     curriculum.propose(rng)
     (event,) = curriculum.events()
     assert (event["direction"], event["success_before"]) == ("harder", 0.8)
@@ -131,9 +140,9 @@ def test_accuracy_is_the_mean_of_fractions():
 
 def test_a_pending_edit_is_played_next_and_in_place_of_the_active_version():
     curriculum, rng = bound(slots=3), np.random.default_rng(0)
-    tasks = [curriculum.propose(rng).task for _ in range(3)]
+    tasks = [curriculum.next_proposal(rng).task for _ in range(3)]
     give(curriculum, tasks[1], group(8))
-    proposals = [curriculum.propose(rng) for _ in range(6)]
+    proposals = [curriculum.next_proposal(rng) for _ in range(6)]
     pending = curriculum.slots[1].pending.task
     assert proposals[0].task == proposals[3].task == pending != tasks[1]
     assert "slot 1: pending harder edit, 0 of 8 results" in proposals[0].reason
@@ -142,9 +151,9 @@ def test_a_pending_edit_is_played_next_and_in_place_of_the_active_version():
 
 def test_late_results_count_for_their_own_version_only():
     curriculum, rng = bound(slots=1), np.random.default_rng(0)
-    root = curriculum.propose(rng).task
+    root = curriculum.next_proposal(rng).task
     give(curriculum, root, group(8))
-    pending = curriculum.propose(rng).task
+    pending = curriculum.next_proposal(rng).task
     give(curriculum, root, group(0))  # late: the edit is already pending
     assert [event["event"] for event in curriculum.events()] == ["edit_proposed"]
     give(curriculum, pending, group(4))
@@ -159,12 +168,12 @@ def test_late_results_count_for_their_own_version_only():
 
 def test_an_edit_that_undoes_an_edit_is_a_version_of_its_own():
     curriculum, rng = bound(slots=1), np.random.default_rng(0)
-    root = curriculum.propose(rng).task
+    root = curriculum.next_proposal(rng).task
     give(curriculum, root, group(7))
-    harder = curriculum.propose(rng).task
+    harder = curriculum.next_proposal(rng).task
     give(curriculum, harder, group(2))
     give(curriculum, harder, group(1))
-    back = curriculum.propose(rng).task
+    back = curriculum.next_proposal(rng).task
     assert (back.id, back.version) == (root.id, 2)
     give(curriculum, root, group(8))  # late results of version 0, the same content
     assert curriculum.slots[0].pending.count == 0
@@ -181,7 +190,7 @@ def test_results_of_other_tasks_are_ignored():
 
 def test_roots_differ_while_the_environment_has_enough_tasks():
     curriculum, rng = bound(slots=12, difficulty={"doors": 1, "colours": 2}), np.random.default_rng(0)
-    assert len({curriculum.propose(rng).task.id for _ in range(12)}) == 12
+    assert len({curriculum.next_proposal(rng).task.id for _ in range(12)}) == 12
 
 
 class RefusingEnv(ToyEnv):
@@ -192,11 +201,11 @@ class RefusingEnv(ToyEnv):
 
 
 def test_a_slot_whose_edits_are_always_refused_takes_a_fresh_root():
-    curriculum, rng = Threshold(slots=1, n=2, patience=3), np.random.default_rng(0)
-    curriculum.bind(RefusingEnv())
+    curriculum = bound(RefusingEnv(), slots=1, n=2, patience=3)
+    rng = np.random.default_rng(0)
     roots = []
     for _ in range(8):
-        task = curriculum.propose(rng).task
+        task = curriculum.next_proposal(rng).task
         roots.append(task.id)
         give(curriculum, task, group(2, n=2))
     events = curriculum.events()
@@ -208,11 +217,11 @@ def test_a_slot_whose_edits_are_always_refused_takes_a_fresh_root():
 
 
 def test_without_patience_the_root_stays_for_ever():
-    curriculum, rng = Threshold(slots=1, n=2, patience=None), np.random.default_rng(0)
-    curriculum.bind(RefusingEnv())
+    curriculum = bound(RefusingEnv(), slots=1, n=2, patience=None)
+    rng = np.random.default_rng(0)
     roots = set()
     for _ in range(40):
-        task = curriculum.propose(rng).task
+        task = curriculum.next_proposal(rng).task
         roots.add(task.id)
         give(curriculum, task, group(2, n=2))
     assert len(roots) == 1
@@ -234,11 +243,11 @@ class Editor:
 def test_an_editor_is_told_what_went_wrong_and_its_first_sound_edit_is_taken():
     editor, rng = Editor(), np.random.default_rng(0)
     curriculum = bound(slots=1, n=5, editor=editor)
-    root = curriculum.propose(rng).task
+    root = curriculum.next_proposal(rng).task
     give(curriculum, root, [True], summary="never mind")
     give(curriculum, root, [True, True, True])
     give(curriculum, root, [False], summary="Opened the wrong door.")
-    pending = curriculum.propose(rng).task
+    pending = curriculum.next_proposal(rng).task
     assert editor.told == [(root.id, "harder", ["Opened the wrong door."])]
     (event,) = curriculum.events()
     assert (event["pending_id"], event["reason"]) == (pending.id, "Too short.")
@@ -254,7 +263,7 @@ def test_an_editor_is_told_what_the_group_lost_steps_on():
             return []
 
     curriculum, rng = bound(slots=1, n=3, editor=Listener(), patience=None), np.random.default_rng(0)
-    root = curriculum.propose(rng).task
+    root = curriculum.next_proposal(rng).task
     give(curriculum, root, [False], summary="Lost.", lost_steps={"searching": 2.5})
     saved = json.loads(json.dumps(curriculum.state_dict()))
     curriculum = bound(slots=1, n=3, editor=Listener(), patience=None)
@@ -268,14 +277,14 @@ def test_an_editor_is_told_what_the_group_lost_steps_on():
 
 def test_no_more_candidates_are_tried_than_allowed():
     curriculum, rng = bound(slots=1, editor=Editor(), max_candidates=1), np.random.default_rng(0)
-    give(curriculum, curriculum.propose(rng).task, group(8))
+    give(curriculum, curriculum.next_proposal(rng).task, group(8))
     curriculum.propose(rng)
     assert [event["event"] for event in curriculum.events()] == ["edit_refused"]
 
 
 def test_events_are_json_and_told_once():
     curriculum, rng = bound(slots=1), np.random.default_rng(0)
-    give(curriculum, curriculum.propose(rng).task, group(8))
+    give(curriculum, curriculum.next_proposal(rng).task, group(8))
     curriculum.propose(rng)
     assert json.loads(json.dumps(curriculum.events()))[0]["slot"] == 0
     assert curriculum.events() == []
