@@ -10,7 +10,7 @@ import gymnasium as gym
 import tyro
 
 from rla_agents.command_line import Arguments, parse
-from rla_agents.environments import find_env
+from rla_agents.environments import make_env
 from rla_envs.adaptive import AdaptiveEnv
 from rla_envs.errors import InputError
 from rla_envs.spaces import Unicode
@@ -28,6 +28,8 @@ class PlayArguments:
     """Seed of the task and the episode."""
     difficulty: Arguments = field(default_factory=dict)
     """Difficulty parameters of the task; the others take their defaults."""
+    arguments: Arguments = field(default_factory=dict)
+    """Keywords of the environment: `data=alfred`, `game_file=PATH`."""
 
 
 def play(words: Sequence[str]) -> int:
@@ -44,7 +46,7 @@ def play(words: Sequence[str]) -> int:
     arguments = parse(PlayArguments, words, prog="rla play")
     if arguments.seed < 0:
         raise InputError(f"--seed: expected 0 or more, got {arguments.seed}")
-    env = gym.make(find_env(arguments.env), disable_env_checker=True)
+    env = make_env(arguments.env, arguments.arguments)
     try:
         if not isinstance(env.unwrapped, AdaptiveEnv):
             raise InputError(f"expected an adaptive environment, got {arguments.env}; see rla envs")
