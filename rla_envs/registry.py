@@ -9,21 +9,35 @@ import gymnasium as gym
 
 from rla_envs.errors import InputError, unknown_name
 
-_MODES = ("sync", "async")
+_MODES = ("sync", "async", "vector_entry_point")
 
 # Entry points are strings: a callable would break EnvSpec.to_json, and importing
 # one here would load its engine. The adaptive ids live in the package above.
 _ENVIRONMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "RLA/AlfWorld-v0": ("rla_envs.alfworld.env:AlfWorldEnv", {}),
     "RLA/AlfWorld-Adaptive-v0": ("wrappers.critic_feedback:make_adaptive", {"env_id": "RLA/AlfWorld-v0"}),
+    "RLA/GridNav-v0": ("rla_envs.gridnav.env:GridNavEnv", {}),
+    "RLA/GridNav-Adaptive-v0": ("wrappers.critic_feedback:make_adaptive", {"env_id": "RLA/GridNav-v0"}),
+    "RLA/LiveBenchCoding-v0": ("rla_envs.coding.env:LiveBenchCodingEnv", {}),
+    "RLA/LiveBenchCoding-Adaptive-v0": (
+        "wrappers.critic_feedback:make_adaptive",
+        {"env_id": "RLA/LiveBenchCoding-v0"},
+    ),
 }
+# Those that step many members at once, in NumPy.
+_VECTOR_ENTRY_POINTS = {"RLA/GridNav-v0": "rla_envs.gridnav.vector:GridNavVectorEnv"}
 
 
 def register_environments() -> None:
     """Register every id with Gymnasium; a second call changes nothing."""
     for env_id, (entry_point, kwargs) in _ENVIRONMENTS.items():
         if env_id not in gym.registry:
-            gym.register(env_id, entry_point=entry_point, kwargs=kwargs)
+            gym.register(
+                env_id,
+                entry_point=entry_point,
+                vector_entry_point=_VECTOR_ENTRY_POINTS.get(env_id),
+                kwargs=kwargs,
+            )
 
 
 def env_ids() -> list[str]:
@@ -41,7 +55,7 @@ def make_vec(
 ) -> gym.vector.VectorEnv[Any, Any, Any]:
     """Make a vector environment whose text observations arrive as they were sent.
 
-    Both modes give the same episodes: member ``i`` of ``reset(seed=s)`` starts
+    All modes give the same episodes: member ``i`` of ``reset(seed=s)`` starts
     with seed ``s + i`` and goes on from there over its automatic resets.
     ``AsyncVectorEnv`` by itself passes observations through shared memory,
     which Gymnasium 1.4 fills with "0" characters for ``Text`` and refuses for
@@ -55,13 +69,16 @@ def make_vec(
         env_id: A registered id, ours or a third party's; ``"module:ID"``
             imports the module first.
         num_envs: Number of members.
-        mode: ``"sync"`` (all in this process) or ``"async"`` (a process each).
+        mode: ``"sync"`` (all in this process), ``"async"`` (a process each), or
+            ``"vector_entry_point"`` (all at once in NumPy, where the
+            environment offers it).
         **kwargs: Passed to ``gymnasium.make`` for every member.
 
     Raises:
         UnknownNameError: On an unknown id or mode; suggests the closest one.
-        InputError: If ``num_envs`` is not a positive integer, or the module
-            before the ``:`` cannot be found.
+        InputError: If ``num_envs`` is not a positive integer, the module
+            before the ``:`` cannot be found, or the environment does not offer
+            this mode.
     """
     module, _, name = env_id.rpartition(":")
     if module:
@@ -77,5 +94,7 @@ def make_vec(
         raise unknown_name("vector mode", mode, _MODES)
     if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
         raise InputError(f"num_envs: expected an integer of 1 or more, got {num_envs!r}")
+    if mode == "vector_entry_point" and gym.spec(name).vector_entry_point is None:
+        raise InputError(f"environment {name!r} has no vectorised implementation; use 'sync' or 'async'")
     vector_kwargs = {"shared_memory": False} if mode == "async" else {}
     return gym.make_vec(name, num_envs, vectorization_mode=mode, vector_kwargs=vector_kwargs, **kwargs)

@@ -54,13 +54,17 @@ class FrozenDict(dict[str, Any]):
         return self
 
 
+_FROZEN = frozenset((FrozenDict, str, int, bool))
+
+
 def freeze(value: JSON) -> Any:
     """Return ``value`` with every mapping and list in it made immutable.
 
     Raises:
         InputError: If something in it is not a JSON value.
     """
-    if isinstance(value, FrozenDict):
+    # Most values by far are plain strings and integers, and every sampled task is frozen.
+    if type(value) in _FROZEN:
         return value
     if value is None or isinstance(value, bool | int | float | str):
         if isinstance(value, float) and not math.isfinite(value):
@@ -81,7 +85,11 @@ def freeze(value: JSON) -> Any:
 
 def canonical_json(value: JSON) -> str:
     """Return the one JSON text of a value: sorted keys, no spaces, plain ASCII."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _CANONICAL.encode(value)
+
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+"""Made once: every task is written to be hashed."""
 
 
 def _digest(value: JSON) -> str:

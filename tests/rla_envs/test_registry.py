@@ -43,7 +43,12 @@ assert state() == before
 def test_env_ids_are_sorted_and_registered():
     ids = rla_envs.env_ids()
     assert ids == sorted(ids)
-    assert {"RLA/AlfWorld-v0", "RLA/AlfWorld-Adaptive-v0"} <= set(ids)
+    assert {
+        "RLA/AlfWorld-v0",
+        "RLA/AlfWorld-Adaptive-v0",
+        "RLA/GridNav-v0",
+        "RLA/GridNav-Adaptive-v0",
+    } <= set(ids)
     for env_id in ids:
         spec = gym.spec(env_id)
         assert isinstance(spec.entry_point, str)
