@@ -33,6 +33,10 @@ $(STAMP): pyproject.toml constraints.txt
 	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
 	    apt-get install -y -qq build-essential python3-venv python3-dev; } || \
 	  { echo 'expected a C++ compiler and the venv module; install build-essential and python3-venv' >&2; exit 2; }
+	@command -v bwrap >/dev/null || \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+	    apt-get install -y -qq bubblewrap; } || \
+	  echo 'bubblewrap is not installed: coding environments need it, and their tests are skipped; as root: apt-get install bubblewrap' >&2
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install -q --upgrade pip
 # torch goes first and pinned: asked for by range, pip may choose a build of several gigabytes.

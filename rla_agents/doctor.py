@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import platform
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -86,6 +87,7 @@ def examine() -> Iterator[Finding]:
     yield Finding("python", sys.version_info >= PYTHON, f"{version} at {sys.executable}")
     for module, distribution, extra, use in MODULES:
         yield _package(module, distribution, extra, use)
+    yield _bubblewrap()
     yield _accelerator()
     yield from _game_data()
 
@@ -110,6 +112,20 @@ def _find(module: str) -> Path | None:
     if spec is None:
         return None
     return Path(spec.origin) if spec.origin else Path(next(iter(spec.submodule_search_locations or [""])))
+
+
+def _bubblewrap() -> Finding:
+    """Return whether the sandbox of coding environments can be made here; optional, so never MISSING."""
+    path = shutil.which("bwrap")
+    if path is None:
+        detail = "not installed; only coding environments need it: apt-get install bubblewrap"
+        return Finding("bubblewrap", None, detail)
+    try:
+        from rla_envs.coding.sandbox import why_unavailable
+    except ImportError as error:
+        return Finding("bubblewrap", None, f"{path}; not tried, since {error.name} is missing")
+    reason = why_unavailable("bubblewrap")
+    return Finding("bubblewrap", reason is None or None, f"{path}; {reason or 'makes sandboxes here'}")
 
 
 def _accelerator() -> Finding:

@@ -60,6 +60,10 @@ class Channel(Protocol):
         """
         ...
 
+    def last_words(self) -> str:
+        """Return what the supervisor printed as errors, on one line; its own reason for not starting."""
+        ...
+
     def close(self) -> None:
         """End the supervisor with all its processes, and wait for them."""
         ...
@@ -95,11 +99,16 @@ class Box:
             InfrastructureError: If it does not start.
         """
         self.channel = channel
-        program = seccomp.build_filter(machine or platform.machine())
-        self.send(boot_message())
-        header = {**config, "own_pid": seccomp.OWN_PID}
-        self.send(frames.pack(header, [len(program)]) + program)
-        self.hello, _ = self.receive(START_SECONDS)
+        try:
+            program = seccomp.build_filter(machine or platform.machine())
+            self.send(boot_message())
+            header = {**config, "own_pid": seccomp.OWN_PID}
+            self.send(frames.pack(header, [len(program)]) + program)
+            self.hello, _ = self.receive(START_SECONDS)
+        except InfrastructureError as error:
+            reason = f"{error}: {channel.last_words()}".strip(": ")
+            channel.close()
+            raise InfrastructureError(reason) from error
 
     def send(self, data: bytes) -> None:
         """Send bytes to the supervisor; raises InfrastructureError if it is gone."""

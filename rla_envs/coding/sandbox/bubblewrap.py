@@ -9,6 +9,7 @@ import sysconfig
 from pathlib import Path
 
 from rla_envs.coding.sandbox.box import ENVIRONMENT, Box, interpreter_command
+from rla_envs.coding.sandbox.interpreter import base_interpreter
 from rla_envs.coding.sandbox.process import ProcessChannel
 from rla_envs.errors import InfrastructureError
 
@@ -36,22 +37,17 @@ def start() -> Box:
 
     def command(socket: int, info: int) -> list[str]:
         words = [program, "--info-fd", str(info), *_namespaces(privileged), *_files()]
-        return [*words, "--", *interpreter_command(_interpreter(), socket, socket)]
+        return [*words, "--", *interpreter_command(base_interpreter(), socket, socket)]
 
     channel = ProcessChannel(command, _environment(), reports_pid=True)
-    try:
-        return Box(
-            channel,
-            namespaces=True,
-            uid=_FIRST_UID + channel.pid if privileged else None,
-            threads=_THREADS,
-            workdir="/tmp",
-            tmp_mb=_TMP_MB,
-        )
-    except InfrastructureError as error:
-        words = channel.last_words()
-        channel.close()
-        raise InfrastructureError(f"{error} {words}".strip()) from error
+    return Box(
+        channel,
+        namespaces=True,
+        uid=_FIRST_UID + channel.pid if privileged else None,
+        threads=_THREADS,
+        workdir="/tmp",
+        tmp_mb=_TMP_MB,
+    )
 
 
 def _is_privileged() -> bool:
@@ -82,11 +78,6 @@ def _environment() -> dict[str, str]:
     return {**ENVIRONMENT, "LD_LIBRARY_PATH": library} if library else ENVIRONMENT
 
 
-def _interpreter() -> str:
-    """Return the interpreter itself, which need not be the virtual environment's link to it."""
-    return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
-
-
 def _files() -> list[str]:
     """Return the options on what a box sees: shared libraries, the interpreter, four devices, read-only."""
     words: list[str] = []
@@ -95,7 +86,7 @@ def _files() -> list[str]:
             words += ["--symlink", os.readlink(path), path]
         elif os.path.isdir(path):
             words += ["--ro-bind", path, path]
-    python = _interpreter()
+    python = base_interpreter()
     prefix = os.path.realpath(sys.base_prefix)
     if prefix != "/usr":
         words += ["--ro-bind", f"{prefix}/lib", f"{prefix}/lib"]

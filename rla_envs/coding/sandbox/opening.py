@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rla_envs.coding.sandbox import bubblewrap
+from rla_envs.coding.sandbox import bubblewrap, docker_box, rlimits
 from rla_envs.coding.sandbox.box import Box
 from rla_envs.coding.sandbox.boxed import BoxedSandbox
 from rla_envs.coding.sandbox.protocol import Sandbox
@@ -12,6 +12,8 @@ from rla_envs.errors import RLAError, unknown_name
 
 _STARTERS: dict[str, Callable[[], Box]] = {
     "bubblewrap": bubblewrap.start,
+    "docker": docker_box.start,
+    "rlimits": rlimits.start,
 }
 BACKENDS = tuple(_STARTERS)
 """Names of the backends; only the first two isolate."""

@@ -70,6 +70,8 @@ class Zygote:
         self.own_namespace = os.pidfd_open(os.getpid())
         self.proc = _private_proc(detach=config.namespaces)
         self.baseline = _address_space(self.proc)
+        if not config.namespaces and os.listdir(config.workdir):
+            raise FileExistsError(f"expected {config.workdir} to be empty: it is emptied after every test")
         self.spare = self.fork()
 
     def serve(self) -> None:
@@ -276,3 +278,6 @@ def main(requests: int, replies: int) -> None:
     zygote = Zygote(requests, replies, confine.Config(**header))
     zygote.reply({"python": sys.version.split()[0], "pid": os.getpid()})
     zygote.serve()
+    if not zygote.config.namespaces:
+        with suppress(OSError):  # where it is not a mount of its own
+            os.rmdir(zygote.config.workdir)
