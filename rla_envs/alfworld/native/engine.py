@@ -70,10 +70,10 @@ class NativeEngine:
             InfrastructureError: If no game is running.
         """
         self._running()
-        move = self._menu.moves.get(command.strip())
-        if move is None:
+        choice = self._menu.choices.get(command.strip())
+        if choice is None:
             return Reply(NOTHING, self._menu.commands, self._won)
-        return self._reply(self._game.play(move, self._state))
+        return self._reply(self._game.play(choice, self._state))
 
     def facts(self) -> frozenset[tuple[str, ...]]:
         """Return the facts that hold now, each as predicate and mangled lower-case ids.

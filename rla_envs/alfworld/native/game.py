@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+import itertools
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 from rla_envs.alfworld.game import GameData
 from rla_envs.alfworld.native.moves import Move, Schema
@@ -11,7 +13,7 @@ from rla_envs.alfworld.native.naming import names_of
 from rla_envs.alfworld.native.pddl import read_problem
 from rla_envs.alfworld.native.playbook import playbook
 from rla_envs.alfworld.native.reach import Reach
-from rla_envs.alfworld.native.rules import NOT, SHOWN, compile_rules, without_goal
+from rla_envs.alfworld.native.rules import NOT, SHOWN, Told, compile_rules, without_goal
 from rla_envs.alfworld.native.state import Content, Indexes, Kept, Memo, State
 from rla_envs.alfworld.native.texts import Parts, Writer, write
 from rla_envs.alfworld.native.things import Fact, Things
@@ -21,11 +23,22 @@ _MAX_KEPT = 20_000
 """Answers and contents kept per game: a few tens of megabytes at the most."""
 
 
+Choice: TypeAlias = tuple[Schema, tuple[str, ...]]
+"""An action, and things for its parameters."""
+
+
 class Menu(NamedTuple):
     """The commands that are possible now, sorted, and what each does."""
 
     commands: tuple[str, ...]
-    moves: dict[str, Move]
+    choices: dict[str, Choice]
+
+
+def _add(choices: dict[str, Choice], command: str, choice: Choice, state: State) -> None:
+    """Add a choice, unless one with the same command goes before it."""
+    other = choices.setdefault(command, choice)
+    if other is not choice and other != choice:
+        choices[command] = min(other, choice, key=lambda each: each[0].rank(each[1], state))
 
 
 class Game:
@@ -45,17 +58,16 @@ class Game:
         grammar, goal = without_goal(data["grammar"])
         self.rules = rules = compile_rules(data["pddl_domain"], grammar, goal is not None)
         problem = read_problem(data["pddl_problem"], rules.domain)
-        facts: dict[str, list[Fact]] = {}
-        for fact in problem.facts:
-            facts.setdefault(fact[0], []).append(fact[1:])
+        facts = self._facts = problem.by_predicate
         self._things = Things(rules.domain, problem.objects, facts, self._reachable)
-        names = names_of({thing for fact in problem.facts for thing in fact[1:]}, problem.objects)
+        names = names_of(set(itertools.chain(*itertools.chain(*facts.values()))), problem.objects)
         self._writer = Writer(self._things, names, goal or "")
         self._kept = Kept()
-        self._moves: dict[Fact, Move] = {}
-        self._commands: dict[Fact, Memo[str]] = {}
-        self._feedback: dict[Move, Memo[str]] = {}
+        self._moves: dict[Choice, Move] = {}
         self._playbook = playbook(rules, facts)
+        self._commands: dict[str, dict[tuple[str, ...], Callable[[State], str]]] = {
+            schema.action.name: {} for schema in self._playbook.schemas
+        }
         self._goal = problem.goal
         wins, indexes = self._playbook.wins(problem.goal)
         self._indexes = Indexes(indexes)
@@ -66,11 +78,10 @@ class Game:
             for schema in self._playbook.schemas
         ]
         self._pool: dict[tuple[Fact, ...], Content] = {}
-        changing = [fact for fact in problem.facts if fact[0] in rules.changing]
+        changing = [(name, *x) for name in facts if name in rules.changing for x in facts[name]]
         self._changing = changing
         shown = [(SHOWN + name, *things) for name, *things in changing if name in rules.forked]
         self._start = State(self._things, self._indexes, [*changing, *shown], self._pool)
-        self._fixed = frozenset(fact for fact in problem.facts if fact[0] not in rules.changing)
         self.intro = write(rules.intro, self._writer, (), self._start)
 
     def start(self) -> State:
@@ -82,43 +93,55 @@ class Game:
         """Return all facts that hold."""
         return self._fixed.union(fact for fact in state.facts if not fact[0].startswith((SHOWN, NOT)))
 
-    def play(self, move: Move, state: State) -> str:
+    def play(self, choice: Choice, state: State) -> str:
         """Make a move; return what is said about it."""
         self._shrink()
+        move = self._moves.get(choice)
+        if move is None:
+            schema, things = choice
+            feedback = self._text(self.rules.told[schema.action.name].feedback, things)
+            move = self._moves[choice] = Move(schema.outcome(things, state), feedback)
         move.make(state)
-        feedback = self._feedback.get(move)
-        if feedback is None:
-            feedback = self._text(self.rules.told[move.schema.action.name].feedback, move.things)
-            self._feedback[move] = feedback
-        return feedback(state)
+        return move.feedback(state)
 
     def _menu(self, state: State) -> Menu:
-        moves: dict[str, Move] = {}
+        choices: dict[str, Choice] = {}
+        count = 0
         for possible in self._possible:
-            for command, move in possible(state):
-                other = moves.setdefault(command, move)
-                if other is not move:
-                    moves[command] = min(other, move, key=lambda move: move.rank(state))
-        return Menu(tuple(sorted(moves)), moves)
+            more = possible(state)
+            count += len(more)
+            choices.update(more)
+        if len(choices) < count:
+            choices = {}
+            for possible in self._possible:
+                for command, choice in possible(state).items():
+                    _add(choices, command, choice, state)
+        return Menu(tuple(sorted(choices)), choices)
 
-    def _possible_moves(self, schema: Schema, state: State) -> tuple[tuple[str, Move], ...]:
-        moves, found = [], set()
-        told = self.rules.told[schema.action.name]
+    def _possible_moves(self, schema: Schema, state: State) -> dict[str, Choice]:
+        choices: dict[str, Choice] = {}
+        told, commands = self.rules.told[schema.action.name], self._commands[schema.action.name]
         for things in schema.things(state):
-            if things not in found:
-                found.add(things)
-                move = self._moves.get((schema.action.name, *things))
-                if move is None:
-                    move = self._moves[(schema.action.name, *things)] = Move(schema, things)
-                key = (schema.action.name, *[things[i] for i in told.telling])
-                command = self._commands.get(key)
-                if command is None:
-                    command = self._commands[key] = self._text(told.command, things)
-                moves.append((command(state), move))
-        return tuple(moves)
+            key = told.telling(things)
+            command = commands.get(key)
+            if command is None:
+                command = commands[key] = self._command(told, things, state)
+            _add(choices, command(state), (schema, things), state)
+        return choices
+
+    def _command(self, told: Told, things: tuple[str, ...], state: State) -> Callable[[State], str]:
+        if not told.settled:
+            return self._text(told.command, things)
+        command = write(told.command, self._writer, things, state)
+        return lambda state: command
 
     def _text(self, parts: Parts, things: tuple[str, ...]) -> Memo[str]:
         return Memo(lambda state: write(parts, self._writer, things, state), self._kept)
+
+    @functools.cached_property
+    def _fixed(self) -> frozenset[Fact]:
+        fixed = self._facts.keys() - self.rules.changing
+        return frozenset((name, *things) for name in fixed for things in self._facts[name])
 
     @functools.cached_property
     def _reach(self) -> Reach:

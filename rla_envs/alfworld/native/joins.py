@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from rla_envs.alfworld.native.pddl import ROOT, Branch, Literal
 from rla_envs.alfworld.native.state import Indexes, State
-from rla_envs.alfworld.native.things import NONE, Expected, Fact, Positions
+from rla_envs.alfworld.native.things import NONE, Expected, Fact, Picker, Positions, picker
 
 Run: TypeAlias = Callable[[list[str], State, list[tuple[str, ...]] | None], bool]
 """Go on with some values: collect all values found, or return whether there are any."""
-
-
-def _picker(places: Sequence[int]) -> Callable[[Sequence[str]], tuple[str, ...]]:
-    """Return what takes the values at some places."""
-    if not places:
-        return lambda values: ()
-    if len(places) == 1:
-        place = places[0]
-        return lambda values: (values[place],)
-    return operator.itemgetter(*places)
 
 
 class Join:
@@ -107,7 +96,7 @@ class Join:
                 if self._types[argument] != ROOT:
                     types.append((i, self._types[argument]))
         known |= new
-        wanted = _picker([self._place(literal.arguments[i]) for i in positions])
+        wanted = picker([self._place(literal.arguments[i]) for i in positions])
         facts = self._facts(literal.predicate, tuple(positions))
         return functools.partial(_look, facts, wanted, finds, agrees, types)
 
@@ -117,7 +106,15 @@ class Join:
             key = predicate, positions
             return lambda wanted, state: state.things.tables[key].get(wanted, NONE)
         self._indexes.need(predicate, positions)
-        return lambda wanted, state: state.read((predicate, positions, wanted)).facts
+
+        def find(wanted: tuple[str, ...], state: State) -> Sequence[Fact]:
+            bucket = predicate, positions, wanted
+            content = state.buckets.get(bucket, state.nothing)
+            if state.trace is not None:
+                state.trace.append((bucket, content))
+            return content.facts
+
+        return find
 
     def _check(
         self, literals: list[Literal], known: set[str], steps: list[Callable[[Run], Run]]
@@ -128,7 +125,7 @@ class Join:
             if any(a.startswith("?") and a not in known for a in literal.arguments):
                 later.append(literal)
                 continue
-            wanted = _picker([self._place(argument) for argument in literal.arguments])
+            wanted = picker([self._place(argument) for argument in literal.arguments])
             if literal.predicate == "=":
                 steps.append(functools.partial(_equal, wanted, literal.positive))
             else:
@@ -156,15 +153,17 @@ class Join:
         """Return whether the branch holds."""
         return self._run(self._start(given), state, None)
 
-    def values(self, literal: Literal) -> Callable[[Sequence[str]], tuple[str, ...]]:
+    def values(self, literal: Literal) -> Picker:
         """Return what gives the arguments of a literal, from values that :meth:`all` returned."""
-        return _picker([self._place(argument) for argument in literal.arguments])
+        return picker([self._place(argument) for argument in literal.arguments])
 
-    def ground(self, literal: Literal, values: Sequence[str]) -> Fact:
-        """Return the fact that a literal or its negation is, with the values of its variables."""
-        places = self.places
-        arguments = [values[places[a]] if a[0] == "?" else a for a in literal.arguments]
-        return (literal.predicate, *arguments)
+    def grounder(self, literal: Literal) -> Callable[[Sequence[str]], Fact]:
+        """Return what gives the fact that a literal or its negation is, from the values of its variables."""
+        name, arguments, places = literal.predicate, literal.arguments, self.places
+        if all(argument.startswith("?") for argument in arguments):
+            pick = picker([places[argument] for argument in arguments])
+            return lambda values: (name, *pick(values))
+        return lambda values: (name, *[values[places[a]] if a.startswith("?") else a for a in arguments])
 
 
 _Find: TypeAlias = Callable[[tuple[str, ...], State], Sequence[Fact]]
@@ -172,7 +171,7 @@ _Find: TypeAlias = Callable[[tuple[str, ...], State], Sequence[Fact]]
 
 def _look(
     facts: _Find,
-    wanted: Callable[[Sequence[str]], tuple[str, ...]],
+    wanted: Picker,
     finds: Sequence[tuple[int, int]],
     agrees: Sequence[tuple[int, int]],
     types: Sequence[tuple[int, str]],
@@ -198,7 +197,7 @@ def _look(
     return run
 
 
-def _absent(facts: _Find, wanted: Callable[[Sequence[str]], tuple[str, ...]], after: Run) -> Run:
+def _absent(facts: _Find, wanted: Picker, after: Run) -> Run:
     """Go on if a literal does not hold, all of it known."""
 
     def run(values: list[str], state: State, found: list[tuple[str, ...]] | None) -> bool:
@@ -207,7 +206,7 @@ def _absent(facts: _Find, wanted: Callable[[Sequence[str]], tuple[str, ...]], af
     return run
 
 
-def _equal(wanted: Callable[[Sequence[str]], tuple[str, ...]], positive: bool, after: Run) -> Run:
+def _equal(wanted: Picker, positive: bool, after: Run) -> Run:
     """Go on if two things are the same, or are not."""
 
     def run(values: list[str], state: State, found: list[tuple[str, ...]] | None) -> bool:

@@ -8,13 +8,16 @@ from typing import NamedTuple, TypeAlias
 from rla_envs.alfworld.native.joins import Join
 from rla_envs.alfworld.native.pddl import Action, Branch, Effect, Literal
 from rla_envs.alfworld.native.rules import NOT, SHOWN, Rules
-from rla_envs.alfworld.native.state import Indexes, State
+from rla_envs.alfworld.native.state import Indexes, Memo, State
 from rla_envs.alfworld.native.things import Expected, Fact
 from rla_envs.errors import InvalidTaskError
 
 Change: TypeAlias = tuple[Fact, bool]
 """A fact that comes to hold, or ceases to."""
 
+
+_Requires: TypeAlias = Sequence[tuple[Callable[[Sequence[str]], Fact], bool]]
+"""What gives each fact that an action requires, and whether it must hold or must not."""
 
 Rank: TypeAlias = tuple[list[tuple[str, tuple[str, ...], bool]], str]
 
@@ -41,25 +44,20 @@ class Outcome(NamedTuple):
     shown: tuple[Change, ...]
 
 
-class Move:
+class Move(NamedTuple):
     """An action with things in its parameters.
 
-    Args:
-        schema: The action.
-        things: The things.
+    Attributes:
+        outcome: What it does.
+        feedback: What is said about it.
     """
 
-    def __init__(self, schema: Schema, things: tuple[str, ...]) -> None:
-        """What it does is found out when it is made: most moves are only listed."""
-        self.schema = schema
-        self.things = things
-        self._outcome: Outcome | None = None
+    outcome: Outcome
+    feedback: Memo[str]
 
     def make(self, state: State) -> None:
         """Change a state; what would both cease and come to hold comes to hold."""
-        if self._outcome is None:
-            self._outcome = self.schema.outcome(self.things, state)
-        changes, cases, shown = self._outcome
+        changes, cases, shown = self.outcome
         if cases:
             happening = [case.change for case in cases if case.when.any(state, case.values)]
             changes = tuple(sorted({*changes, *happening}, key=lambda change: change[1]))
@@ -67,10 +65,6 @@ class Move:
             state.set(fact, present)
         for fact, present in shown:
             state.set(fact, present)
-
-    def rank(self, state: State) -> Rank:
-        """Return what decides which of two moves with one command is made: the smaller goes first."""
-        return self.schema.rank(self.things, state)
 
 
 class Schema:
@@ -101,8 +95,12 @@ class Schema:
         self._cases = [ground for ground in grounds if ground.effect.when]
         self._told = [effect for effect in action.effects if self._tells(effect.literal.predicate)]
         self._tests = [self._gains(join) for join in self._joins]
+        self._required = [
+            [(join.grounder(x), x.positive) for x in join.literals if x.predicate in rules.changing]
+            for join in self._joins
+        ]
         self._held = [
-            ground.effect.literal
+            self._joins[0].grounder(ground.effect.literal)
             for ground in self._always
             if all(_plain(ground.effect.literal) in join.literals for join in self._joins)
         ]
@@ -115,10 +113,11 @@ class Schema:
 
     def things(self, state: State) -> Iterator[tuple[str, ...]]:
         """Yield what the parameters can stand for; a move that would change nothing is not a move."""
-        for join, gains in zip(self._joins, self._tests, strict=True):
+        count = self._count
+        for join, gains, required in zip(self._joins, self._tests, self._required, strict=True):
             for values in join.all(state):
-                if gains(values) or not self._idles(join, values, state):
-                    yield tuple(values[: self._count])
+                if gains(values) or not self._idles(required, values, state):
+                    yield values[:count]
 
     def _gains(self, join: Join) -> Callable[[tuple[str, ...]], bool]:
         """Return a quick test whether something comes to hold that is not among what is required."""
@@ -131,30 +130,24 @@ class Schema:
                 return lambda values: all(gain(values) != other(values) for other in required)
         return lambda values: False
 
-    def _idles(self, join: Join, values: tuple[str, ...], state: State) -> bool:
+    def _idles(self, requires: _Requires, values: tuple[str, ...], state: State) -> bool:
         """Return whether the precondition says that everything already is as the action would make it."""
         if self._cases:
             return False
-        required = dict(self._required(join, values))
-        changes = self._changes(tuple(values[: self._count]), state)
+        required = {ground(values): positive for ground, positive in requires}
+        changes = self._changes(values[: self._count], state)
         reachable = state.things.reachable
         return all(
             required[fact] is present if fact in required else not present and not reachable(fact)
             for fact, present in changes
         )
 
-    def _required(self, join: Join, values: Sequence[str]) -> Iterator[Change]:
-        for literal in join.literals:
-            if literal.predicate in self._rules.changing:
-                yield join.ground(literal, values), literal.positive
-
     def _changes(self, things: tuple[str, ...], state: State) -> tuple[Change, ...]:
-        facts = {
-            (fact, ground.effect.literal.positive)
-            for ground in self._always
-            for fact, _ in ground.facts(things, state)
-        }
-        return tuple(sorted(change for change in facts if change[1] or (change[0], True) not in facts))
+        changes: dict[Fact, bool] = {}
+        for ground in self._always:
+            for fact, _ in ground.facts(things, state):
+                changes[fact] = changes.get(fact, False) or ground.effect.literal.positive
+        return tuple(sorted(changes.items()))
 
     def outcome(self, things: tuple[str, ...], state: State) -> Outcome:
         """Return what the action does with these things, in any state of the same game."""
@@ -169,7 +162,7 @@ class Schema:
         if not self._told:
             return ()
         sure = {fact for fact, present in changes if present}
-        held = {self._joins[0].ground(literal, things) for literal in self._held}
+        held = {ground(things) for ground in self._held}
         cases = [ground for ground in self._cases if ground.effect in self._told]
         possible = {change for ground in cases for change in ground.possible(things, state)}
         every = {*changes, *(change for change in possible if change[0] not in sure)}
@@ -190,16 +183,16 @@ class Schema:
         after what must; then by their own names.
         """
         ranks = []
-        for join in self._joins:
+        for join, requires in zip(self._joins, self._required, strict=True):
             if join.has_never:
                 raise InvalidTaskError(
                     f"PDDL action {self.action.name}: a 'forall' is not supported where moves share a command"
                 )
             for values in join.all(state):
-                if tuple(values[: self._count]) == things and not self._idles(join, values, state):
+                if values[: self._count] == things and not self._idles(requires, values, state):
                     required = {
                         (fact[0], fact[1:], not present)
-                        for fact, present in self._required(join, values)
+                        for fact, present in ((ground(values), positive) for ground, positive in requires)
                         if present or state.things.reachable(fact)
                     }
                     ranks.append(sorted(required))
@@ -221,6 +214,7 @@ class _Ground:
         variables = (*action.parameters, *effect.variables)
         whens = effect.when or ()
         self._each = Join(expected, indexes, variables, Branch(), len(action.parameters))
+        self._ground = self._each.grounder(effect.literal)
         self._when = [Join(expected, indexes, variables, branch, len(variables)) for branch in whens]
         self._may = [
             Join(expected, indexes, variables, _fixed(branch, rules), len(variables)) for branch in whens
@@ -229,10 +223,10 @@ class _Ground:
     def facts(self, things: tuple[str, ...], state: State) -> Iterator[tuple[Fact, tuple[str, ...]]]:
         """Yield the facts that the effect is about, with the values of its variables."""
         if not self.effect.variables:
-            yield self._each.ground(self.effect.literal, things), things
+            yield self._ground(things), things
             return
         for values in self._each.all(state, things):
-            yield self._each.ground(self.effect.literal, values), tuple(values)
+            yield self._ground(values), values
 
     def cases(self, things: tuple[str, ...], state: State) -> Iterator[Case]:
         """Yield what changes if something holds."""
@@ -245,10 +239,13 @@ class _Ground:
         reachable = state.things.reachable
         for fact, values in self.facts(things, state):
             for whole, fixed in zip(self._when, self._may, strict=True):
-                wanted = [x for x in whole.literals if x.positive and x.predicate in self._rules.changing]
+                wanted = [
+                    fixed.grounder(x)
+                    for x in whole.literals
+                    if x.positive and x.predicate in self._rules.changing and x.predicate != "="
+                ]
                 if any(
-                    all(reachable(fixed.ground(x, found)) for x in wanted if x.predicate != "=")
-                    for found in fixed.all(state, values)
+                    all(reachable(ground(found)) for ground in wanted) for found in fixed.all(state, values)
                 ):
                     yield fact, self.effect.literal.positive
 

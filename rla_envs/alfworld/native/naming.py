@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Collection
 
 from rla_envs.errors import InvalidTaskError
@@ -15,16 +14,18 @@ def names_of(mentioned: Collection[str], kinds: dict[str, str]) -> dict[str, dic
     It goes through the ids in order and counts each kind down; what has no
     place in its id keeps its id as a name, with a space after it.
     """
+    left: dict[str, int] = {}
     kind_of: dict[str, str] = {}
-    for thing in mentioned:
+    order = sorted(mentioned)
+    for thing in order:
         kind, marked, _ = thing.partition("_bar_")
         if marked:
-            kind_of[thing] = kind + "basin" if "basin" in thing else kind
+            kind_of[thing] = kind = kind + "basin" if "basin" in thing else kind
+            left[kind] = left.get(kind, 0) + 1
         elif "|" in thing:
             raise InvalidTaskError(f"PDDL objects: no name can be made of {thing!r}")
-    left = Counter(kind_of.values())
     names = {}
-    for thing in sorted(mentioned):
+    for thing in order:
         if thing in kind_of:
             kind = kind_of[thing]
             name = f"{_plain(kind)} {left[kind]}"

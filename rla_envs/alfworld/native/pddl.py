@@ -6,24 +6,18 @@ read but this engine does not support is refused by name.
 
 from __future__ import annotations
 
+import functools
 import itertools
-import re
-import reprlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import NamedTuple
 
-from rla_envs.errors import InvalidTaskError
-
-Tree: TypeAlias = Any
-"""A word, or a list of trees."""
+from rla_envs.alfworld.native.trees import Tree, read_tree, refuse, short
 
 ROOT = "object"
 """The type that every object has."""
 
-_TOKEN = re.compile(r"[()]|\?[^\s()?]*|[^\s()?]+")
-_COMMENT = re.compile(r";[^\n]*")
-_MAX_DEPTH, _MAX_BRANCHES = 60, 64
+_MAX_BRANCHES = 64
 
 
 class Literal(NamedTuple):
@@ -66,7 +60,7 @@ class Action:
     effects: tuple[Effect, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Domain:
     """A PDDL domain.
 
@@ -87,90 +81,30 @@ class Domain:
 
 @dataclass(frozen=True)
 class Problem:
-    """A PDDL problem: types by object, facts that hold at the start, and the goal as alternatives."""
+    """A PDDL problem: types by object, what holds at the start, and the goal as alternatives.
+
+    Attributes:
+        objects: The type of each object.
+        by_predicate: The arguments of the facts that hold at the start, in the order of the file.
+        goal: What must hold in the end.
+    """
 
     objects: dict[str, str]
-    facts: tuple[tuple[str, ...], ...]
+    by_predicate: dict[str, list[tuple[str, ...]]]
     goal: tuple[Branch, ...]
 
-
-def _refuse(where: str, what: str) -> NoReturn:
-    raise InvalidTaskError(f"{where}: {what}")
-
-
-def _short(tree: Tree) -> str:
-    return reprlib.repr(tree)
-
-
-def read_tree(text: str, where: str) -> list[Tree]:
-    """Read the one parenthesised expression that a text holds.
-
-    Raises:
-        InvalidTaskError: If a parenthesis is missing or too many, or something
-            stands outside.
-    """
-    tree = _sound_tree(text)
-    return _checked_tree(text, where) if tree is None else tree
-
-
-def _sound_tree(text: str) -> list[Tree] | None:
-    """Read an expression in which nothing is wrong, many words at a time; None if something is."""
-    code = _COMMENT.sub("", text).lower()
-    before, *pieces = code.split("(")
-    outside: list[Tree] = _words(before)
-    stack = [outside]
-    for piece in pieces:
-        inside, *following = piece.split(")")
-        stack.append(_words(inside))
-        if len(stack) > _MAX_DEPTH:
-            return None
-        for words in following:
-            if len(stack) == 1:
-                return None
-            done = stack.pop()
-            stack[-1].append(done)
-            stack[-1] += _words(words)
-    whole = len(stack) == 1 and len(outside) == 1 and isinstance(outside[0], list)
-    return outside[0] if whole and code.isascii() else None
-
-
-def _words(code: str) -> list[str]:
-    return _TOKEN.findall(code) if "?" in code else code.split()  # a word ends before a question mark
-
-
-def _checked_tree(text: str, where: str) -> list[Tree]:
-    """Read an expression line by line, to tell where what is wrong."""
-    stack: list[list[Tree]] = [[]]
-    for number, line in enumerate(text.split("\n"), start=1):
-        code = line.split(";", 1)[0].lower()
-        if not code.isascii():
-            _refuse(where, f"line {number}: expected ASCII outside of comments")
-        for token in _TOKEN.findall(code):
-            if token == "(":
-                stack.append([])
-                if len(stack) > _MAX_DEPTH:
-                    _refuse(where, f"line {number}: parentheses are nested too deeply")
-            elif token == ")":
-                if len(stack) == 1:
-                    _refuse(where, f"line {number}: unexpected ')'")
-                done = stack.pop()
-                stack[-1].append(done)
-            else:
-                stack[-1].append(token)
-        if len(stack) == 1 and len(stack[0]) > 1:
-            _refuse(where, f"line {number}: expected nothing after the first expression")
-    if len(stack) > 1:
-        _refuse(where, "a ')' is missing at the end")
-    if not stack[0] or not isinstance(stack[0][0], list):
-        _refuse(where, "expected an expression in parentheses")
-    tree: list[Tree] = stack[0][0]
-    return tree
+    @functools.cached_property
+    def facts(self) -> tuple[tuple[str, ...], ...]:
+        """The facts that hold at the start, with their predicates."""
+        return tuple((name, *things) for name, facts in self.by_predicate.items() for things in facts)
 
 
 def _typed(items: Tree, where: str) -> list[tuple[str, str]]:
     """Read ``a b - type c``; what has no type is of the root type."""
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        _refuse(where, f"expected a list of names and types, got {_short(items)}")
+        refuse(where, f"expected a list of names and types, got {short(items)}")
+    if items[1::3] == ["-"] * (len(items) // 3) and items.count("-") * 3 == len(items):  # one name a type
+        return list(zip(items[::3], items[2::3], strict=True))
     result: list[tuple[str, str]] = []
     names: list[str] = []
     rest = iter(items)
@@ -180,7 +114,7 @@ def _typed(items: Tree, where: str) -> list[tuple[str, str]]:
             continue
         kind = next(rest, None)
         if kind is None:
-            _refuse(where, "expected a type after '-'")
+            refuse(where, "expected a type after '-'")
         result += [(name, kind) for name in names]
         names = []
     return result + [(name, ROOT) for name in names]
@@ -196,13 +130,14 @@ class _Reader:
 
     def literal(self, tree: Tree, positive: bool, renamed: dict[str, str], where: str) -> Literal:
         if not isinstance(tree, list) or not tree or not all(isinstance(word, str) for word in tree):
-            _refuse(where, f"expected a predicate with arguments, got {_short(tree)}")
+            refuse(where, f"expected a predicate with arguments, got {short(tree)}", tree)
         name, *arguments = (str(word) for word in tree)
         if name not in self._arity:
             kind = "a type is used as a predicate" if name in self._parents else "unknown predicate"
-            _refuse(where, f"{kind}: {_short(name)}")
+            refuse(where, f"{kind}: {short(name)}", tree)
         if len(arguments) != self._arity[name]:
-            _refuse(where, f"predicate {name} takes {self._arity[name]} arguments, got {len(arguments)}")
+            takes = f"predicate {name} takes {self._arity[name]} arguments, got {len(arguments)}"
+            refuse(where, takes, tree)
         return Literal(name, tuple([renamed.get(a, a) for a in arguments]), positive)
 
     def condition(self, tree: Tree, where: str) -> tuple[Branch, ...]:
@@ -213,7 +148,7 @@ class _Reader:
         self, tree: Tree, positive: bool, renamed: dict[str, str], where: str
     ) -> tuple[Branch, ...]:
         if not isinstance(tree, list) or not tree:
-            _refuse(where, f"expected a condition, got {_short(tree)}")
+            refuse(where, f"expected a condition, got {short(tree)}", tree)
         word, *rest = tree
         if word == "not":
             return self._branches(self._only(rest, word, 1, where)[0], not positive, renamed, where)
@@ -237,7 +172,7 @@ class _Reader:
     @staticmethod
     def _only(rest: list[Tree], word: str, count: int, where: str) -> list[Tree]:
         if len(rest) != count:
-            _refuse(where, f"'{word}' takes {count} parts, got {len(rest)}")
+            refuse(where, f"'{word}' takes {count} parts, got {len(rest)}")
         return rest
 
     def _quantified(
@@ -262,7 +197,7 @@ class _Reader:
         where: str,
     ) -> Iterator[Effect]:
         if not isinstance(tree, list) or not tree:
-            _refuse(where, f"expected an effect, got {_short(tree)}")
+            refuse(where, f"expected an effect, got {short(tree)}", tree)
         word, *rest = tree
         if word == "and":
             for part in rest:
@@ -283,7 +218,7 @@ class _Reader:
             )
         elif word == "increase":
             if self._only(rest, word, 2, where)[0] != ["total-cost"]:
-                _refuse(where, f"only (total-cost) can be increased, got {_short(rest[0])}")
+                refuse(where, f"only (total-cost) can be increased, got {short(rest[0])}")
         elif word == "not":
             (body,) = self._only(rest, word, 1, where)
             yield Effect(variables, when, self.literal(body, False, renamed, where))
@@ -293,7 +228,7 @@ class _Reader:
     def action(self, tree: list[Tree]) -> Action:
         name = tree[1] if len(tree) > 1 else None
         if not isinstance(name, str):
-            _refuse("PDDL domain", f"expected the name of an action, got {_short(name)}")
+            refuse("PDDL domain", f"expected the name of an action, got {short(name)}")
         where = f"PDDL action {name}"
         fields = dict(zip(tree[2::2], tree[3::2], strict=False)) if len(tree) % 2 == 0 else None
         order = [":parameters", ":precondition", ":effect"]
@@ -302,7 +237,7 @@ class _Reader:
             or [word for word in order if word in fields] != tree[2::2]
             or ":effect" not in fields
         ):
-            _refuse(where, "expected :parameters, :precondition and :effect, in this order")
+            refuse(where, "expected :parameters, :precondition and :effect, in this order")
         return Action(
             name,
             _variables(fields.get(":parameters", []), where),
@@ -321,14 +256,14 @@ def _variables(tree: Tree, where: str) -> tuple[tuple[str, str], ...]:
     names = [name for name, _ in variables]
     wrong = next((name for name in names if not name.startswith("?") or names.count(name) > 1), None)
     if wrong is not None:
-        _refuse(where, f"expected variables with different names, got {_short(wrong)}")
+        refuse(where, f"expected variables with different names, got {short(wrong)}")
     return tuple(variables)
 
 
 def _one_of(parts: list[tuple[Branch, ...]], where: str) -> tuple[Branch, ...]:
     branches = tuple(itertools.chain.from_iterable(parts))
     if len(branches) > _MAX_BRANCHES:
-        _refuse(where, f"the condition has more than {_MAX_BRANCHES} alternatives")
+        refuse(where, f"the condition has more than {_MAX_BRANCHES} alternatives")
     return branches
 
 
@@ -341,7 +276,7 @@ def _all_of(parts: list[tuple[Branch, ...]], where: str) -> tuple[Branch, ...]:
             for right in part
         )
         if len(result) > _MAX_BRANCHES:
-            _refuse(where, f"the condition has more than {_MAX_BRANCHES} alternatives")
+            refuse(where, f"the condition has more than {_MAX_BRANCHES} alternatives")
     return result
 
 
@@ -350,10 +285,10 @@ def _sections(tree: list[Tree], kind: str) -> tuple[str, list[list[Tree]]]:
     where = f"PDDL {kind}"
     head = tree[1] if len(tree) > 1 and tree[0] == "define" else None
     if not isinstance(head, list) or len(head) != 2 or head[0] != kind or not isinstance(head[1], str):
-        _refuse(where, f"expected (define ({kind} NAME) ...)")
+        refuse(where, f"expected (define ({kind} NAME) ...)")
     for part in tree[2:]:
         if not isinstance(part, list) or not part or not isinstance(part[0], str):
-            _refuse(where, f"expected a part such as (:init ...), got {_short(part)}")
+            refuse(where, f"expected a part such as (:init ...), got {short(part)}")
     return head[1], tree[2:]
 
 
@@ -370,16 +305,16 @@ def read_domain(text: str) -> Domain:
     head = {part[0]: part[1:] for part in parts if part[0] in known}
     bodies = [part for part in parts if part[0] not in known]
     if len(head) + len(bodies) != len(parts):
-        _refuse(where, "a part occurs twice")
+        refuse(where, "a part occurs twice")
     other = next((part[0] for part in bodies if part[0] != ":action"), None)
     if other is not None:
-        _refuse(where, f"{_short(other)} is not supported")
+        refuse(where, f"{short(other)} is not supported")
     parents = dict(_typed(head.get(":types", []), where))
     parents.pop(ROOT, None)
     arity = {}
     for entry in head.get(":predicates", []):
         if not isinstance(entry, list) or not entry or not isinstance(entry[0], str):
-            _refuse(where, f"expected a predicate, got {_short(entry)}")
+            refuse(where, f"expected a predicate, got {short(entry)}")
         arity[entry[0]] = len(_variables(entry[1:], f"PDDL predicate {entry[0]}"))
     arity["="] = 2
     reader = _Reader(arity, parents)
@@ -387,7 +322,7 @@ def read_domain(text: str) -> Domain:
     for body in bodies:
         action = reader.action(body)
         if action.name in actions:
-            _refuse(f"PDDL action {action.name}", "occurs twice")
+            refuse(f"PDDL action {action.name}", "occurs twice")
         actions[action.name] = action
     _check_parents(parents)
     return Domain(name, parents, dict(_typed(head.get(":constants", []), where)), arity, actions)
@@ -398,7 +333,7 @@ def _check_parents(parents: dict[str, str]) -> None:
         seen, kind = {name}, parents[name]
         while kind != ROOT:
             if kind not in parents or kind in seen:
-                _refuse("PDDL domain", f"type {name} does not descend from {ROOT}")
+                refuse("PDDL domain", f"type {name} does not descend from {ROOT}")
             seen.add(kind)
             kind = parents[kind]
 
@@ -416,67 +351,99 @@ def read_problem(text: str, domain: Domain) -> Problem:
     known = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric")
     unknown = next((name for name in fields if name not in known), None)
     if unknown is not None or len(fields) != len(parts):
-        _refuse(where, f"{_short(unknown)} is not supported" if unknown else "a part occurs twice")
+        refuse(where, f"{short(unknown)} is not supported" if unknown else "a part occurs twice")
     if fields.get(":domain") != [domain.name]:
-        _refuse(where, f"expected (:domain {domain.name})")
+        refuse(where, f"expected (:domain {domain.name})")
     for name in (":init", ":goal"):
         if name not in fields:
-            _refuse(where, f"({name} ...) is missing")
+            refuse(where, f"({name} ...) is missing")
     if len(fields[":goal"]) != 1:
-        _refuse(where, "expected one condition in (:goal ...)")
+        refuse(where, "expected one condition in (:goal ...)")
     objects = _objects(_typed(fields.get(":objects", []), where), domain)
-    goal = _Reader(domain.arity, domain.parents).condition(fields[":goal"][0], "PDDL goal")
+    goal = _goal(_frozen(fields[":goal"][0]), domain)
     return Problem(objects, _facts(fields[":init"], objects, domain.arity), goal)
+
+
+def _frozen(tree: Tree) -> Tree:
+    return tree if isinstance(tree, str) else tuple([_frozen(part) for part in tree])
+
+
+def _thawed(tree: Tree) -> Tree:
+    return tree if isinstance(tree, str) else [_thawed(part) for part in tree]
+
+
+@functools.lru_cache(maxsize=1024)
+def _goal(frozen: Tree, domain: Domain) -> tuple[Branch, ...]:
+    """Read a goal, a tree of tuples; many games have the same."""
+    return _Reader(domain.arity, domain.parents).condition(_thawed(frozen), "PDDL goal")
 
 
 def _objects(listed: list[tuple[str, str]], domain: Domain) -> dict[str, str]:
     objects = dict(domain.constants)
     for name, kind in listed:
         if name in objects:
-            _refuse("PDDL objects", f"{_short(name)} occurs twice")
+            refuse("PDDL objects", f"{short(name)} occurs twice", name, 1 if name in domain.constants else 2)
         if kind != ROOT and kind not in domain.parents:
-            _refuse("PDDL objects", f"{_short(name)} is of an unknown type {_short(kind)}")
+            refuse("PDDL objects", f"{short(name)} is of an unknown type {short(kind)}", name)
         if "{" in name or "}" in name:
-            _refuse("PDDL objects", f"a brace in the name {_short(name)} is not supported")
+            refuse("PDDL objects", f"a brace in the name {short(name)} is not supported")
         objects[name] = kind
     return objects
 
 
-def _facts(init: list[Tree], objects: dict[str, str], arity: dict[str, int]) -> tuple[tuple[str, ...], ...]:
+def _facts(
+    init: list[Tree], objects: dict[str, str], arity: dict[str, int]
+) -> dict[str, list[tuple[str, ...]]]:
     """Return the facts; numbers (costs, distances) are left out: no text and no rule depends on them."""
-    facts: dict[tuple[str, ...], None] = {}
+    facts = _sound_facts(init, objects, arity)
+    return _checked_facts(init, objects, arity) if facts is None else facts
+
+
+def _sound_facts(
+    init: list[Tree], objects: dict[str, str], arity: dict[str, int]
+) -> dict[str, list[tuple[str, ...]]] | None:
+    """Return facts with which nothing is wrong, checked together; None if something may be."""
+    trees: dict[str, list[list[str]]] = {}
+    if not {*map(type, init)} <= {list}:
+        return None
+    try:
+        for tree in init:
+            trees.setdefault(tree[0], []).append(tree)
+        trees.pop("=", None)
+        facts = {name: list(dict.fromkeys([tuple(t[1:]) for t in those])) for name, those in trees.items()}
+        known = objects.keys() >= {*itertools.chain(*itertools.chain(*facts.values()))}
+    except (IndexError, TypeError):  # an empty tree, or one in the place of a word
+        return None
+    sound = known and all({*map(len, those)} == {arity.get(name)} for name, those in facts.items())
+    return facts if sound and "not" not in facts else None
+
+
+def _checked_facts(
+    init: list[Tree], objects: dict[str, str], arity: dict[str, int]
+) -> dict[str, list[tuple[str, ...]]]:
+    """Return facts one by one, to tell what is wrong with one."""
+    facts: dict[str, dict[tuple[str, ...], None]] = {}
     denied = set()
     for tree in init:
         if not isinstance(tree, list) or not tree:
-            _refuse("PDDL init", f"expected a fact, got {_short(tree)}")
-        if _sound(tree, objects, arity):
-            facts[tuple(tree)] = None
-            continue
+            refuse("PDDL init", f"expected a fact, got {short(tree)}", tree)
         if tree[0] == "=":
             continue
         fact = tree[1] if tree[0] == "not" and len(tree) == 2 and isinstance(tree[1], list) else tree
         if not fact or not all(isinstance(word, str) for word in fact):
-            _refuse("PDDL init", f"expected a fact, got {_short(tree)}")
+            refuse("PDDL init", f"expected a fact, got {short(tree)}", tree)
         unknown = next((word for word in fact[1:] if word not in objects), None)
         if unknown is not None:
-            _refuse("PDDL init", f"unknown object {_short(unknown)} in {_short(fact)}")
+            refuse("PDDL init", f"unknown object {short(unknown)} in {short(fact)}", fact)
         if arity.get(fact[0]) != len(fact) - 1:
             known = f"takes {arity[fact[0]]} arguments" if fact[0] in arity else "is unknown"
-            _refuse("PDDL init", f"predicate {_short(fact[0])} of {_short(fact)} {known}")
+            refuse("PDDL init", f"predicate {short(fact[0])} of {short(fact)} {known}", fact)
         if fact is tree:
-            facts[tuple(fact)] = None
+            facts.setdefault(fact[0], {})[tuple(fact[1:])] = None
         else:
             denied.add(tuple(fact))
-    both = next((fact for fact in facts if fact in denied), None)
+    held = ((name, *things) for name, those in facts.items() for things in those)
+    both = next((fact for fact in held if fact in denied), None)
     if both is not None:
-        _refuse("PDDL init", f"{both} both holds and does not")
-    return tuple(facts)
-
-
-def _sound(tree: list[Tree], objects: dict[str, str], arity: dict[str, int]) -> bool:
-    """Return whether a tree is a fact with which nothing is wrong."""
-    name, *things = tree
-    try:
-        return arity.get(name) == len(things) and objects.keys() >= {*things} and name != "="
-    except TypeError:  # not a word, but a tree
-        return False
+        refuse("PDDL init", f"{both} both holds and does not")
+    return {name: list(those) for name, those in facts.items()}

@@ -36,13 +36,13 @@ class _Gain:
             before.variables + when.variables, _relaxed(before).literals + _relaxed(when).literals
         )
         self._join = Join(expected, indexes, variables, branch)
-        self._literal = effect.literal
+        self._ground = self._join.grounder(effect.literal)
         self.reads = frozenset(literal.predicate for literal in branch.literals)
         self.gains = effect.literal.predicate
 
     def facts(self, state: State) -> Iterator[Fact]:
         for values in self._join.all(state):
-            yield self._join.ground(self._literal, values)
+            yield self._ground(values)
 
 
 class Gains:

@@ -10,7 +10,7 @@ from typing import NamedTuple, NoReturn
 from rla_envs.alfworld.native.grammar import read_grammar, read_symbols
 from rla_envs.alfworld.native.pddl import Domain, read_domain
 from rla_envs.alfworld.native.texts import Compiler, Parts, Scope, Stored, Types
-from rla_envs.alfworld.native.things import Positions
+from rla_envs.alfworld.native.things import Picker, Positions, picker
 from rla_envs.errors import InvalidTaskError
 
 SHOWN, NOT = "shown ", "not_"
@@ -25,13 +25,15 @@ class Told(NamedTuple):
 
     Attributes:
         scope: The placeholders in them: the action's parameters.
-        telling: Positions of those that can make a difference to the command.
+        telling: Picks the things that can make a difference to the command.
+        settled: Whether the command is always the same in a game.
         command: What the action is called.
         feedback: What is said when it is done.
     """
 
     scope: Scope
-    telling: Positions
+    telling: Picker
+    settled: bool
     command: Parts
     feedback: Parts
 
@@ -108,7 +110,8 @@ def compile_rules(domain_text: str, grammar_text: str, goal_removed: bool) -> Ru
         tells = compiler.depends(texts.command, scope)
         told[action.name] = Told(
             scope,
-            tuple([i for i, placeholder in enumerate(scope) if placeholder in tells]),
+            picker([i for i, placeholder in enumerate(scope) if placeholder in tells]),
+            all(asked.name.removeprefix(NOT) not in changing for asked in compiler.asks(texts.command)),
             command,
             feedback,
         )
@@ -124,7 +127,7 @@ def without_goal(grammar: str) -> tuple[str, str | None]:
 
     Games of one data set differ in this text alone.
     """
-    found = _TASK.findall(grammar)
-    if len(found) != 1:
+    found = _TASK.match(grammar, grammar.find('"task"'))
+    if found is None or grammar.count('"task"') > 1:
         return grammar, None
-    return _TASK.sub(r"\1\3", grammar), found[0][1].lstrip(" ")
+    return grammar[: found.start(2)] + grammar[found.end(2) :], found[2].lstrip(" ")

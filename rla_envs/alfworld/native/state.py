@@ -237,14 +237,20 @@ class Memo(Generic[T]):
         return value
 
     def _keep(self, trace: list[tuple[Bucket, Content]], value: T) -> None:
-        # The same contents lead to the same reads, so a path that exists asks for the same buckets.
+        """Add the path that leads to an answer."""
         self._kept.count += 1
-        if not trace:
-            self._root = _Answer(value)
-            return
-        forks: list[_Fork[T]] = [_Fork(bucket) for bucket, _ in trace]  # _Fork[T](...) takes far longer
-        ends: list[_Fork[T] | _Answer[T]] = [*forks[1:], _Answer(value)]
-        node = self._root = self._root or forks[0]
-        for (_, content), following in zip(trace, ends, strict=True):
-            assert isinstance(node, _Fork)
-            node = node.after.setdefault(content, following)
+        # The same contents lead to the same reads, so a path that exists asks for the same buckets.
+        node, known = self._root, 0
+        last: _Fork[T] | None = None
+        while isinstance(node, _Fork) and known < len(trace):
+            last, node = node, node.after.get(trace[known][1])
+            known += 1
+        end: _Fork[T] | _Answer[T] = _Answer(value)
+        for bucket, content in reversed(trace[known:]):
+            fork: _Fork[T] = _Fork(bucket)  # _Fork[T](...) takes far longer
+            fork.after[content] = end
+            end = fork
+        if last is None:
+            self._root = end
+        elif node is None:
+            last.after[trace[known - 1][1]] = end

@@ -11,10 +11,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, NoReturn, TypeAlias
 
-from rla_envs.alfworld.native.grammar import Call, Each, Grammar, Query, Symbols, Text, Word
+from rla_envs.alfworld.native.grammar import Call, Each, Grammar, Predicate, Query, Symbols, Text, Word
 from rla_envs.alfworld.native.pddl import ROOT, Domain
 from rla_envs.alfworld.native.state import State
-from rla_envs.alfworld.native.things import Fact, Positions, Things
+from rla_envs.alfworld.native.things import Fact, Picker, Positions, Things, picker
 from rla_envs.errors import InvalidTaskError
 
 Placeholder: TypeAlias = tuple[str, str]
@@ -92,9 +92,10 @@ class Writer(NamedTuple):
 
     def told(self, thing: str, attribute: str) -> str:
         """Return what may be said of a thing."""
-        if thing not in self.names:
+        names = self.names.get(thing)
+        if names is None:
             _refuse("text grammar", f"no fact mentions {thing!r} at the start, so it has no name")
-        return self.names[thing][attribute]
+        return names[attribute]
 
 
 Part: TypeAlias = str | Callable[[Writer, Values, State], str]
@@ -119,29 +120,29 @@ class _Step(NamedTuple):
 
     stored: Stored
     positions: Positions
-    sources: tuple[int, ...]
-    new: tuple[int, ...]
+    known: Picker
+    new: Picker
     same: tuple[tuple[int, int], ...]
     signatures: tuple[tuple[str, ...], ...]
 
     def facts(self, writer: Writer, values: Values, state: State) -> Sequence[Fact]:
         """Return the facts that fit, in TextWorld's order: by the types of their things, then by these."""
-        wanted = tuple([values[place] for place in self.sources])
+        predicate, changing = self.stored
         facts: Sequence[Fact]
-        if self.stored.changing:
-            facts = state.read((self.stored.predicate, self.positions, wanted)).facts
+        if changing:
+            facts = state.read((predicate, self.positions, self.known(values))).facts
         else:
-            facts = writer.things.fixed(self.stored.predicate, self.positions, wanted)
+            facts = writer.things.fixed(predicate, self.positions, self.known(values))
         if not facts:
             return facts
         kinds = writer.things.kinds
+        signature = tuple([kinds[thing] for thing in facts[0]])
+        if len(facts) == 1 or all(tuple([kinds[thing] for thing in fact]) == signature for fact in facts):
+            count = self.signatures.count(signature)
+            return facts if count == 1 else [*facts] * count
         by_signature: dict[tuple[str, ...], list[Fact]] = {}
         for fact in facts:
             by_signature.setdefault(tuple([kinds[thing] for thing in fact]), []).append(fact)
-        if len(by_signature) == 1:
-            (signature,) = by_signature
-            count = self.signatures.count(signature)
-            return facts if count == 1 else [*facts] * count
         return [fact for signature in self.signatures for fact in by_signature.get(signature, ())]
 
 
@@ -156,9 +157,10 @@ def _found(query: _Query, writer: Writer, values: Values, state: State) -> list[
         longer = []
         for way in ways:
             for fact in step.facts(writer, way, state):
-                found = tuple([fact[i] for i in step.new])
-                different = len(set(found)) == len(found) and not any(thing in way for thing in found)
-                if different and all(fact[i] == fact[j] for i, j in step.same):
+                if step.same and any(fact[i] != fact[j] for i, j in step.same):
+                    continue
+                found = step.new(fact)
+                if not found or len({*found, *way}) == len(found) + len({*way}):
                     longer.append(way + found)
         ways = longer
     return ways
@@ -265,6 +267,9 @@ class Compiler:
             if unknown is not None:
                 _refuse(where, f"nothing is called {unknown!r} here")
             options.append([x if isinstance(x, str) else (places[x[0]], x[1]) for x in alternative])
+        if len(options) == 1 and len(options[0]) == 1 and not isinstance(options[0][0], str):
+            place, attribute = options[0][0]
+            return lambda writer, values, state: writer.told(values[place], attribute)
 
         def written(writer: Writer, values: Values, state: State) -> str:
             text = ""
@@ -296,9 +301,10 @@ class Compiler:
             if stored is None:
                 steps = None
             elif steps is not None:
-                sources = tuple([known[predicate.arguments[i]] for i in positions])
+                sources = picker([known[predicate.arguments[i]] for i in positions])
+                tells = picker([*new.values()])
                 signatures = self._types.signatures(tuple([kind for _, kind in predicate.arguments]))
-                steps.append(_Step(stored, positions, sources, tuple(new.values()), tuple(same), signatures))
+                steps.append(_Step(stored, positions, sources, tells, tuple(same), signatures))
             scope = (*scope, *new)
         return None if steps is None else tuple(steps), scope
 
@@ -311,7 +317,6 @@ class Compiler:
         any thing that one of them stands for.
         """
         found: set[Placeholder] = set()
-        queries = [symbol.query for symbol in symbols if isinstance(symbol, Each)]
         for symbol in symbols:
             if isinstance(symbol, Each) and isinstance(symbol.symbol, Word):
                 parts = [part for option in symbol.symbol.alternatives for part in option]
@@ -319,10 +324,19 @@ class Compiler:
                 found.update(placeholder for placeholder in scope if placeholder[0] in names)
             for name in set(_called(symbol)) - seen:
                 for rule in self._grammar.rules[name]:
-                    queries.append(rule.condition)
                     found |= self.depends(rule.symbols, scope, seen | {name})
-        asked = {a for query in queries for predicate in query or () for a in predicate.arguments}
+        asked = {placeholder for predicate in self.asks(symbols) for placeholder in predicate.arguments}
         return frozenset(found | asked) if asked.issubset(scope) else frozenset(scope)
+
+    def asks(self, symbols: Symbols, seen: frozenset[str] = frozenset()) -> Iterator[Predicate]:
+        """Yield the predicates of all queries that a text can make."""
+        for symbol in symbols:
+            if isinstance(symbol, Each):
+                yield from symbol.query or ()
+            for name in set(_called(symbol)) - seen:
+                for rule in self._grammar.rules[name]:
+                    yield from rule.condition or ()
+                    yield from self.asks(rule.symbols, seen | {name})
 
 
 _Function: TypeAlias = Callable[[Writer, Values, State], str]

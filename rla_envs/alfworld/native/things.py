@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -14,6 +15,19 @@ Positions: TypeAlias = tuple[int, ...]
 """Places among the arguments of a predicate."""
 
 NONE: tuple[Fact, ...] = ()
+
+Picker: TypeAlias = Callable[[Sequence[str]], tuple[str, ...]]
+"""Takes some of several values."""
+
+
+def picker(places: Sequence[int]) -> Picker:
+    """Return what takes the values at some places."""
+    if not places:
+        return lambda values: ()
+    if len(places) == 1:
+        place = places[0]
+        return lambda values: (values[place],)
+    return operator.itemgetter(*places)
 
 
 class Things:
