@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -14,6 +13,7 @@ from rla_envs.coding.imports import with_implicit_imports
 from rla_envs.coding.livebench_rules import CALLS_ENTRY_POINT, functional_program, stdin_program
 from rla_envs.coding.problem import Case, Problem
 from rla_envs.coding.sandbox import BACKENDS, Limits, Run, Sandbox, Status, open_sandbox
+from rla_envs.coding.suites import as_imported, imported_modules, test_names
 from rla_envs.coding.values import dump_value
 from rla_envs.errors import InfrastructureError, InputError, unknown_name
 
@@ -21,6 +21,19 @@ GRADINGS = ("strict", "livebench")
 
 NO_CODE = "no_code"
 """Status of an answer in which no program was found; apart from every wrong answer."""
+
+_SUITE_STATUS = {"passed": Status.OK, "error": Status.RUNTIME_ERROR}
+
+_FIND_MODULES = """\
+def missing(names):
+    absent = []
+    for name in names:
+        try:
+            __import__(name)
+        except ImportError:
+            absent.append(name)
+    return absent
+"""
 
 _SHOWN = 2000
 """Characters of an output that a result keeps."""
@@ -190,7 +203,8 @@ class Grader:
         for number, (case, (run, same)) in enumerate(
             zip(problem.tests, runs(problem, source, limits), strict=False)
         ):
-            yield _result(run, same, case, names[number], number < len(problem.public_tests))
+            output = _shown(run, problem.kind == "functional")
+            yield _result(run, same, case, output, names[number], number < len(problem.public_tests))
 
     def _stdin(self, problem: Problem, source: str, limits: Limits) -> Iterator[tuple[Run, bool]]:
         same = same_text
@@ -215,20 +229,32 @@ class Grader:
             yield run, same
 
     def _suite(self, problem: Problem, source: str, limits: Limits) -> Iterator[TestResult]:
-        names = unittest_names(problem.unittest_source)
-        run = self.sandbox.run_unittest(source, problem.unittest_source, len(names), limits)
+        self._require_modules(problem)
+        names = test_names(problem.unittest_source)
+        suite = as_imported(problem.unittest_source)
+        run = self.sandbox.run_unittest(as_imported(source), suite, len(names), limits)
         _refuse_infrastructure(run)
-        outcomes = dict(run.outcomes)
+        outcomes = {".".join(name.split(".")[-2:]): outcome for name, outcome in run.outcomes}
+        # A suite that says all is well and yet did not pass was tampered with.
+        trusted = set(outcomes) == set(names) and set(outcomes.values()) != {"passed"}
         for name in names:
-            outcome = outcomes.get(name, "")
-            if outcome == "passed" and run.status in (Status.OK, Status.WRONG_ANSWER):
-                status = Status.OK
-            elif outcome == "error" or run.status in (Status.OK, Status.WRONG_ANSWER):
-                status = Status.RUNTIME_ERROR if outcome == "error" else Status.WRONG_ANSWER
-            else:
-                status = run.status
-            error = "" if status is Status.OK else run.error or f"the test was {outcome or 'not run'}"
+            status, outcome = run.status, outcomes.get(name, "not run")
+            if trusted:
+                status = _SUITE_STATUS.get(outcome, Status.WRONG_ANSWER)
+            error = "" if status is Status.OK else run.error or f"the test was {outcome}"
             yield TestResult(str(status), name, error=error, cpu_seconds=run.cpu_seconds)
+
+    def _require_modules(self, problem: Problem) -> None:
+        """Refuse to judge by tests that cannot run here: that would count as the program's failure."""
+        sources = (problem.unittest_source, *problem.reference_solutions)
+        needed = sorted(set().union(*map(imported_modules, sources)))
+        (run,) = self.sandbox.run_functional(_FIND_MODULES, "missing", [[needed]])
+        _refuse_infrastructure(run)
+        if run.status is not Status.OK or run.value:
+            raise InfrastructureError(
+                f"problem {problem.id} needs modules that the sandbox does not have: "
+                f"{', '.join(run.value or ()) or run.error}"
+            )
 
 
 def grade(
@@ -257,7 +283,7 @@ def grade(
 def test_count(problem: Problem) -> int:
     """Return how many tests a problem has."""
     if problem.kind == "unittest":
-        return len(unittest_names(problem.unittest_source))
+        return len(test_names(problem.unittest_source))
     return len(problem.tests)
 
 
@@ -278,29 +304,6 @@ def require_tests(problem: Problem) -> None:
         raise InputError(f"problem {problem.id}: no test expects any output; an empty program would pass")
 
 
-def unittest_names(source: str) -> tuple[str, ...]:
-    """Return the names of the tests in a source of unit tests, in alphabetical order as they are run.
-
-    Raises:
-        InputError: If the source is not Python.
-    """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError) as error:
-        raise InputError(f"unittest_source: expected Python source, got something else ({error})") from error
-    return tuple(
-        sorted(
-            {
-                method.name
-                for node in tree.body
-                if isinstance(node, ast.ClassDef)
-                for method in node.body
-                if isinstance(method, ast.FunctionDef) and method.name.startswith("test")
-            }
-        )
-    )
-
-
 def _livebench_calls(
     sandbox: Sandbox, problem: Problem, source: str, calls: Sequence[Sequence[Any]], limits: Limits
 ) -> Iterator[Run]:
@@ -316,7 +319,8 @@ def _livebench_calls(
         if status == "ok":
             yield Run(Status.OK, value=value)
         else:
-            yield Run(Status(status), error=str(value or "the time limit was over"))
+            text = str(value or "the time limit was over")
+            yield Run(Status(status), error=text.encode("utf-8", "backslashreplace").decode())
 
 
 def _is_report(value: Any) -> bool:
@@ -328,14 +332,13 @@ def _is_report(value: Any) -> bool:
     )
 
 
-def _result(run: Run, same: bool, case: Case, name: str, public: bool) -> TestResult:
+def _result(run: Run, same: bool, case: Case, output: str, name: str, public: bool) -> TestResult:
     _refuse_infrastructure(run)
     status, error = run.status, run.error
     if status is Status.OK and not same:
         status = Status.WRONG_ANSWER
         if run.stdout and not _is_text(run.stdout):
             error = "the output is not UTF-8"
-    output = _shown(run)
     return TestResult(str(status), name, case.input, case.output, output, error, public, run.cpu_seconds)
 
 
@@ -354,11 +357,11 @@ def _is_text(output: bytes) -> bool:
     return True
 
 
-def _shown(run: Run) -> str:
-    """Return a program's output for people."""
-    if run.status is not Status.OK or run.stdout:
+def _shown(run: Run, functional: bool) -> str:
+    """Return for people what a program gave."""
+    if not functional:
         text = run.text
-    elif run.value is None:
+    elif run.status is not Status.OK:
         text = ""
     else:
         try:

@@ -13,7 +13,7 @@ import builtins
 import functools
 import importlib
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 _STAR = (
     "string", "re", "datetime", "collections", "heapq", "bisect", "copy", "math", "random", "statistics",
@@ -41,9 +41,22 @@ def with_implicit_imports(code: str) -> str:
     supplied = [statement for name in missing if (statement := _statements().get(name))]
     if not supplied:
         return code
+    return insert_first(code, supplied)
+
+
+def insert_first(code: str, statements: Sequence[str]) -> str:
+    """Return the program with statements before all others, but after docstring and future imports.
+
+    A program that does not parse is returned as it is.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            at = _first_line(ast.parse(code))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return code
     lines = code.split("\n")
-    at = _first_line(tree)
-    return "\n".join([*lines[:at], *supplied, *lines[at:]])
+    return "\n".join([*lines[:at], *statements, *lines[at:]])
 
 
 def _used(tree: ast.Module) -> Iterator[str]:

@@ -22,6 +22,9 @@ RECURSION_LIMIT = 50_000
 DIGIT_LIMIT = 50_000
 """Digits of an integer that can be printed or read under LiveBench's grader."""
 
+_IMPORTS_FIRST = "import sys\n"
+"""LiveBench puts imports before every program, behind which a future import is an error."""
+
 _SETUP = f"""\
 import io, os, sys
 sys.setrecursionlimit({RECURSION_LIMIT})
@@ -106,7 +109,7 @@ CALLS_ENTRY_POINT = "livebench_calls"
 
 def stdin_program(code: str) -> str:
     """Return a program that treats standard input and output as LiveBench's grader does."""
-    return _STDIN.format(source=_wrapped(code))
+    return _STDIN.format(source=_IMPORTS_FIRST + _wrapped(code))
 
 
 def functional_program(code: str) -> str:
@@ -116,7 +119,7 @@ def functional_program(code: str) -> str:
     ``"ok"``. A tuple inside another value comes back as something that equals
     no expected result.
     """
-    return _CALLS.format(source=code)
+    return _CALLS.format(source=_IMPORTS_FIRST + code)
 
 
 def _wrapped(code: str) -> str:
