@@ -88,6 +88,9 @@ def _files() -> list[str]:
             words += ["--ro-bind", path, path]
     python = base_interpreter()
     prefix = os.path.realpath(sys.base_prefix)
+    # bwrap would give the folders on the way the modes they have outside, where /root is closed to others.
+    for folder in (*reversed(Path(prefix).parents[:-1]), prefix):
+        words += ["--perms", "0755", "--dir", str(folder)]
     if prefix != "/usr":
         words += ["--ro-bind", f"{prefix}/lib", f"{prefix}/lib"]
     words += ["--ro-bind", python, python]
