@@ -119,6 +119,16 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
         return self._task
 
     @property
+    def steps(self) -> int:
+        """Steps taken so far in the current episode."""
+        return self._steps
+
+    @property
+    def step_budget(self) -> int:
+        """Steps after which the current episode is truncated."""
+        return self._step_budget(self.task)
+
+    @property
     def difficulty(self) -> dict[str, Value]:
         """The parameters that later episodes hold fixed: the constructor's, or :meth:`set_difficulty`'s."""
         return dict(self._difficulty)
@@ -264,13 +274,22 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
 
     def step(self, action: ActT) -> tuple[ObsT, float, bool, bool, dict[str, Any]]:
         """Play one action; reward 1.0 when it solves the task, else 0.0."""
+        turn, terminated, truncated = self.play(action)
+        return turn.observation, float(turn.success), terminated, truncated, self._info(turn)
+
+    def play(self, action: ActT) -> tuple[Turn[ObsT], bool, bool]:
+        """Play one action as :meth:`step` does, for whoever puts ``info`` together for many members.
+
+        Returns:
+            What it led to, and whether the episode is terminated and truncated.
+        """
         task = self.task
         turn = self._act(action)
         self._steps += 1
         self._success = turn.success
         terminated = turn.success or turn.failed
         truncated = not terminated and self._steps >= self._step_budget(task)
-        return turn.observation, float(turn.success), terminated, truncated, self._info(turn)
+        return turn, terminated, truncated
 
     def _info(self, turn: Turn[ObsT]) -> dict[str, Any]:
         task = self.task

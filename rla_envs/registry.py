@@ -9,7 +9,13 @@ import gymnasium as gym
 
 from rla_envs.errors import InputError, unknown_name
 
-_MODES = ("sync", "async", "vector_entry_point")
+# Our names, and Gymnasium's.
+_MODES = {
+    "sync": "sync",
+    "async": "async",
+    "batch": "vector_entry_point",
+    "vector_entry_point": "vector_entry_point",
+}
 
 # Entry points are strings: a callable would break EnvSpec.to_json, and importing
 # one here would load its engine. The adaptive ids live in the package above.
@@ -24,8 +30,11 @@ _ENVIRONMENTS: dict[str, tuple[str, dict[str, Any]]] = {
         {"env_id": "RLA/LiveBenchCoding-v0"},
     ),
 }
-# Those that step many members at once, in NumPy.
-_VECTOR_ENTRY_POINTS = {"RLA/GridNav-v0": "rla_envs.gridnav.vector:GridNavVectorEnv"}
+# Those that step many members at once.
+_VECTOR_ENTRY_POINTS = {
+    "RLA/AlfWorld-v0": "rla_envs.alfworld.vector:AlfWorldVectorEnv",
+    "RLA/GridNav-v0": "rla_envs.gridnav.vector:GridNavVectorEnv",
+}
 
 
 def register_environments() -> None:
@@ -69,9 +78,9 @@ def make_vec(
         env_id: A registered id, ours or a third party's; ``"module:ID"``
             imports the module first.
         num_envs: Number of members.
-        mode: ``"sync"`` (all in this process), ``"async"`` (a process each), or
-            ``"vector_entry_point"`` (all at once in NumPy, where the
-            environment offers it).
+        mode: ``"sync"`` (one after the other in this process), ``"async"`` (a
+            process each), or ``"batch"``, which Gymnasium calls
+            ``"vector_entry_point"`` (all at once, where the environment offers it).
         **kwargs: Passed to ``gymnasium.make`` for every member.
 
     Raises:
@@ -94,7 +103,8 @@ def make_vec(
         raise unknown_name("vector mode", mode, _MODES)
     if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
         raise InputError(f"num_envs: expected an integer of 1 or more, got {num_envs!r}")
-    if mode == "vector_entry_point" and gym.spec(name).vector_entry_point is None:
+    kind = _MODES[mode]
+    if kind == "vector_entry_point" and gym.spec(name).vector_entry_point is None:
         raise InputError(f"environment {name!r} has no vectorised implementation; use 'sync' or 'async'")
     vector_kwargs = {"shared_memory": False} if mode == "async" else {}
-    return gym.make_vec(name, num_envs, vectorization_mode=mode, vector_kwargs=vector_kwargs, **kwargs)
+    return gym.make_vec(name, num_envs, vectorization_mode=kind, vector_kwargs=vector_kwargs, **kwargs)
