@@ -35,6 +35,9 @@ Where the defaults differ from the paper (arXiv 2602.02488) and its released cod
 - The policy chooses among admissible commands by constrained decoding; the paper's boxed index is
   policy.numbered without policy.constrained."""
 
+EDITORS = ("none", "rules", "llm")
+"""Who can rewrite tasks."""
+
 
 @dataclass(frozen=True)
 class EnvConfig:
@@ -96,6 +99,23 @@ class CurriculumConfig:
     """Rule that moves the difficulty: fixed, uniform, threshold (the paper's) or thompson."""
     arguments: Keywords = field(default_factory=dict)
     """Keyword arguments of that rule; lists and tables as in TOML."""
+
+
+@dataclass(frozen=True)
+class EditorConfig:
+    """Who rewrites tasks, for a curriculum that lets them be rewritten (threshold)."""
+
+    name: Annotated[str, tyro.conf.arg(aliases=("--editor",))] = "none"
+    """Editor: none (the environment's own edits in random order), rules (those that answer what the
+    rollouts failed at first), or llm."""
+    model: str = "smollm2"
+    """Language model of the editor llm, named as for the policy, with weights of its own that never train."""
+    samples: int = 4
+    """Edits that the editor llm drafts for every task that is to be rewritten."""
+    temperature: float = 1.0
+    """Its sampling temperature."""
+    max_tokens: int = 256
+    """Its longest answer, in tokens."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +187,8 @@ class TrainConfig:
     """The language model that judges steps."""
     curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
     """How tasks adapt."""
+    editor: EditorConfig = field(default_factory=EditorConfig)
+    """Who rewrites tasks."""
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
     """What is played in one iteration."""
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
@@ -200,7 +222,9 @@ class TrainConfig:
             value = get(self, path)
             if value is not None and not (isinstance(value, int | float) and value >= low):
                 raise InputError(f"{path}: expected {low} or more, got {value!r}")
-        for path in ("policy.temperature", "critic.temperature"):
+        if self.editor.name not in EDITORS:
+            raise unknown_name("editor", self.editor.name, EDITORS)
+        for path in ("policy.temperature", "critic.temperature", "editor.temperature"):
             if not 0 < cast(float, get(self, path)) < float("inf"):
                 raise InputError(f"{path}: expected a positive number, got {get(self, path)!r}")
         for path in ("objective.policy_accuracy", "objective.critic_accuracy"):
@@ -230,6 +254,8 @@ _AT_LEAST: Mapping[str, float] = {
     "policy.max_context": 1,
     "critic.votes": 0,
     "critic.max_tokens": 1,
+    "editor.samples": 1,
+    "editor.max_tokens": 1,
     "rollout.tasks": 1,
     "rollout.rollouts": 1,
     "rollout.retries": 0,

@@ -39,12 +39,13 @@ from rla_agents.policy import Policy
 from rla_agents.report import write_report
 from rla_agents.rollout import rollout
 from rla_agents.run_files import RunFiles, group_traces, trace
+from rla_agents.task_editor import LLMEditor, make_editor
 from rla_agents.trajectory import Trajectory
 from rla_envs.adaptive import AdaptiveEnv
 from rla_envs.difficulty import parse_difficulty
 from rla_envs.errors import InputError, InvalidTaskError
 from rla_envs.task import Task
-from wrappers import FreeParameters, curricula
+from wrappers import FreeParameters, LostSteps, curricula
 from wrappers.curricula.registry import PROPOSAL_LIMIT, drain_events, next_proposal
 
 _TRACED_EVALUATIONS = 60
@@ -183,8 +184,11 @@ class Loop:
         parameters = {p.name: p for p in source.difficulty_parameters}
         self.task_types = parameters["task_type"].names if "task_type" in parameters else ()
         free = FreeParameters(source)
+        self.source = source
+        self.editor = make_editor(config.editor, source, self.rng, self.generator, config.policy.device)
+        arguments = {**config.curriculum.arguments, **({"editor": self.editor} if self.editor else {})}
         self.curriculum = curricula.make(
-            config.curriculum.name, free.difficulty_space, tasks=free, **config.curriculum.arguments
+            config.curriculum.name, free.difficulty_space, tasks=free, **arguments
         )
         # A missing package, or a difficulty without any task, shows itself with the first task.
         source.sample_task(None, np.random.default_rng(config.seed))
@@ -289,6 +293,8 @@ class Loop:
             **iteration_metrics(groups, broken, policy, critic),
             "curriculum/accepted": sum(event.get("event") == "edit_accepted" for event in events),
             "curriculum/rejected": sum(event.get("event") == "edit_rejected" for event in events),
+            "editor/drafted": sum(event.get("event") == "edit_drafted" for event in events),
+            "editor/malformed": sum(event.get("event") == "edit_malformed" for event in events),
             "env_steps": self.env_steps,
             "tokens": self.tokens,
         }
@@ -343,9 +349,15 @@ class Loop:
         for group in groups:
             for t in group.trajectories:
                 self.curriculum.observe(
-                    t.task.difficulty, t.success, task=t.task, votes=t.votes, summary=t.summary
+                    t.task.difficulty,
+                    t.success,
+                    task=t.task,
+                    votes=t.votes,
+                    summary=t.summary,
+                    lost_steps=LostSteps(self.source, t.episode(), t.votes),
                 )
-        return drain_events(self.curriculum)
+        drafts = self.editor.events() if isinstance(self.editor, LLMEditor) else []
+        return [*drafts, *drain_events(self.curriculum)]
 
     def evaluations(self, modes: Sequence[str], display: Display) -> dict[str, list[Trajectory]]:
         """Play the held-out games with the averaged weights, once per decoding mode."""
