@@ -135,4 +135,5 @@ def _density(won: float, lost: float) -> NDArray[np.float64]:
 
 @functools.cache
 def _rates() -> NDArray[np.float64]:
-    return (np.arange(_POINTS) + 0.5) / _POINTS
+    rates: NDArray[np.float64] = (np.arange(_POINTS) + 0.5) / _POINTS
+    return rates

@@ -89,6 +89,12 @@ class GroupTally:
         """Count a finished group."""
         self.wasted.append(min(values) == max(values))
 
+    def share(self, latest: int) -> float | None:
+        """Return the wasted share of the ``latest`` groups; None if there are not as many yet."""
+        if len(self.wasted) < latest:
+            return None
+        return sum(list(self.wasted)[-latest:]) / latest
+
     def describe(self) -> str:
         """Return the share in words."""
         if not self.wasted:

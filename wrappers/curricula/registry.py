@@ -13,7 +13,10 @@ from gymnasium import spaces
 
 from rla_envs.errors import InputError, InvalidTaskError, unknown_name
 from rla_envs.task import Task
+from wrappers.curricula.bayesopt import BayesOpt
 from wrappers.curricula.fixed import Fixed
+from wrappers.curricula.plr import PLR
+from wrappers.curricula.target import Target
 from wrappers.curricula.thompson import Thompson
 from wrappers.curricula.threshold import Threshold
 from wrappers.curricula.uniform import Uniform
@@ -26,7 +29,7 @@ ENTRY_POINTS = "rla.curricula"
 """Group in which installed packages name their curricula: ``[project.entry-points."rla.curricula"]``."""
 
 _BUILT_IN: Mapping[str, Callable[..., Curriculum]] = {
-    cls.name: cls for cls in (Fixed, Uniform, Threshold, Thompson)
+    cls.name: cls for cls in (Fixed, Uniform, Threshold, Target, Thompson, PLR, BayesOpt)
 }
 _METHODS = ("propose", "observe", "state_dict", "load_state_dict", "explain")
 

@@ -99,6 +99,7 @@ class Slot:
         flips: Accepted edits in a row whose direction was the opposite of the
             one before.
         held: Groups during which no edit is asked for.
+        stride: Edits that the next pending version is made of.
         history: Versions that were replaced, rejected or given up, oldest
             first, each with its verdict; the latest ``history_limit`` of them.
     """
@@ -116,6 +117,7 @@ class Slot:
     last: str = ""
     flips: int = 0
     held: int = 0
+    stride: int = 1
     history: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -144,7 +146,8 @@ class Slot:
         pending = self.pending
         assert pending is not None
         self.retire(self.active, "replaced")
-        self.drift += 1 if pending.direction == "harder" else -1
+        edits = pending.task.version - self.active.task.version
+        self.drift += edits if pending.direction == "harder" else -edits
         self.flips = self.flips + 1 if self.last not in ("", pending.direction) else 0
         self.active, self.pending, self.last, self.fruitless = pending, None, pending.direction, 0
 
@@ -171,6 +174,7 @@ class Slot:
         self.root, self.active = root, Version(root)
         self.pending, self.wanted, self.last = None, "", ""
         self.fruitless = self.drift = self.flips = self.held = 0
+        self.stride = 1
 
     def state_dict(self) -> dict[str, Any]:
         """Return the slot as JSON values."""

@@ -12,11 +12,11 @@ from gymnasium import spaces
 
 from rla_envs.difficulty import DifficultyParameter, Value
 from rla_envs.errors import InputError, unknown_name
-from wrappers.curricula.base import BaseCurriculum, check_number, choose_parameters, parse_success
-from wrappers.protocols import Proposal
+from wrappers.curricula.adaptive import AdaptiveCurriculum, Choice, learnability
+from wrappers.curricula.base import check_number, choose_parameters
 
 
-class Thompson(BaseCurriculum):
+class Thompson(AdaptiveCurriculum):
     """Keep a discounted Beta posterior of success for each cell of a difficulty grid.
 
     To propose, draw a success rate p from every cell's posterior and take the
@@ -49,6 +49,8 @@ class Thompson(BaseCurriculum):
             0.998 remembers about 500 episodes. 1 never forgets.
         prior: The Beta prior (a, b) of every cell.
         max_cells: Largest grid that ``parameters=None`` builds.
+        critic_weight: See :class:`~wrappers.curricula.adaptive.AdaptiveCurriculum`.
+        balance: See :class:`~wrappers.curricula.adaptive.AdaptiveCurriculum`.
 
     Raises:
         InputError: On an argument or a value out of range, an unknown
@@ -67,9 +69,11 @@ class Thompson(BaseCurriculum):
         discount: float = 0.998,
         prior: Sequence[float] = (1.0, 1.0),
         max_cells: int = 64,
+        critic_weight: float = 0.0,
+        balance: bool = False,
     ) -> None:
         """Build the grid; see the class for the arguments."""
-        super().__init__(difficulty_space)
+        super().__init__(difficulty_space, critic_weight, balance)
         check_number("bins", bins, 2, integer=True)
         check_number("discount", discount, 0.0, 1.0)
         check_number("max_cells", max_cells, 2, integer=True)
@@ -102,10 +106,9 @@ class Thompson(BaseCurriculum):
         """The Beta parameters (a, b) of every cell, by its values in grid order."""
         return {cell: (float(a), float(b)) for cell, (a, b) in zip(self._cells, self._posterior, strict=True)}
 
-    def next_proposal(self, rng: np.random.Generator) -> Proposal:
-        """Return the cell whose drawn success rate is the most uncertain."""
+    def _choose(self, rng: np.random.Generator) -> Choice:
         draws = rng.beta(self._posterior[:, 0], self._posterior[:, 1])
-        best = int(np.argmax(draws * (1.0 - draws)))
+        best = int(np.argmax(learnability(draws, self.target)))
         difficulty = dict(zip(self._axes, self._cells[best], strict=True))
         a, b = self._posterior[best]
         evidence = a + b - self._prior.sum()
@@ -113,15 +116,18 @@ class Thompson(BaseCurriculum):
             f"expected success {a / (a + b):.2f} from {evidence:.1f} remembered episodes, "
             f"drew {draws[best]:.2f}: the most uncertain of {len(self._cells)} cells"
         )
-        return Proposal(self._difficulties.member(difficulty), None, reason)
+        return Choice(difficulty, reason)
 
-    def observe(self, difficulty: Mapping[str, Any], success: bool | float, **feedback: Any) -> None:
-        """Fade all evidence a little and credit the result to its cell."""
-        value = parse_success(success)
-        cell = self._nearest(self._difficulties.read(difficulty, list(self._axes)))
+    def _learn(self, played: Mapping[str, Value], success: float) -> None:
+        cell = self._nearest(played)
         self._posterior = self._discount * self._posterior + (1.0 - self._discount) * self._prior
-        self._posterior[cell] += (value, 1.0 - value)
-        self._groups.add(str(cell), value)
+        self._posterior[cell] += (success, 1.0 - success)
+
+    def _needed(self) -> list[str]:
+        return list(self._axes)
+
+    def _cell(self, played: Mapping[str, Value]) -> str:
+        return str(self._nearest(played))
 
     def explain(self) -> str:
         """Return how many cells can teach something and how much of the practice was wasted."""
@@ -132,7 +138,7 @@ class Thompson(BaseCurriculum):
         text = (
             f"Thompson sampling of p(1-p) over {len(self._cells)} cells of {', '.join(self._axes)}: "
             f"{won} nearly always won, {lost} nearly always lost, {int(tried.sum()) - won - lost} uncertain, "
-            f"{len(self._cells) - int(tried.sum())} without recent evidence; {self._groups.describe()}."
+            f"{len(self._cells) - int(tried.sum())} without recent evidence; {self._tail()}"
         )
         if len(self._cells) in (won, lost):
             text += f" The whole grid is {'too easy: raise' if won else 'too hard: lower'} its values."
@@ -167,9 +173,10 @@ class Thompson(BaseCurriculum):
         return axes
 
     def _state(self) -> dict[str, Any]:
-        return {"grid": self._axes, "posterior": self._posterior.tolist()}
+        return {**super()._state(), "grid": self._axes, "posterior": self._posterior.tolist()}
 
     def _load(self, state: dict[str, Any]) -> None:
+        super()._load(state)
         if state["grid"] != self._axes:
             raise InputError(
                 f"thompson state: expected the grid {self._axes}, got {state['grid']}; use the same grid"

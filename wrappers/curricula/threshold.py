@@ -37,7 +37,9 @@ class Threshold(BaseCurriculum):
     weakness, kept for a faithful baseline: an edit that changes nothing is
     accepted 93% of the time where true success is 0.5. With ``"posterior"``
     both versions are rolled out in turn, in groups of ``n``, until the
-    evidence is clear or used up; the group that asked is not part of it.
+    evidence is clear or used up; the group that asked is not part of it. Where
+    an edit fell short of the band, the next one is twice as long (up to eight
+    edits at once), and half as long where one went too far or was accepted.
 
     Edits come from the environment (``propose_edits``), or from ``editor``;
     they are tried in order until ``apply_edit`` does not refuse one. Without
@@ -88,6 +90,7 @@ class Threshold(BaseCurriculum):
     """Turns of direction in a row that count as oscillation."""
     undecided_limit: ClassVar[int] = 64
     """Groups after which an edit is rejected if its rule still has not decided."""
+    longest_stride: ClassVar[int] = 8
 
     def __init__(
         self,
@@ -238,7 +241,12 @@ class Threshold(BaseCurriculum):
         if decision == "more" and slot.before[1] + pending.count < self.undecided_limit * self._n:
             return None
         kind = "accepted" if decision == "accept" else "rejected"
-        self._event(kind, index, slot, pending.reason, pending.total / pending.count)
+        after = pending.total / pending.count
+        self._event(kind, index, slot, pending.reason, after)
+        if _takes_fresh(self._rule):
+            short = after > self._high if pending.direction == "harder" else after < self._low
+            longer = min(self.longest_stride, 2 * slot.stride)
+            slot.stride = longer if short and kind == "rejected" else max(1, slot.stride // 2)
         if kind == "rejected":
             return slot.reject()
         slot.accept()
@@ -256,20 +264,37 @@ class Threshold(BaseCurriculum):
         if self._max_drift is not None and abs(drift) > self._max_drift:
             reason = f"{slot.active.task.id} is {self._max_drift} {direction} edits away from its root"
             return self._replace_root(index, slot, reason, rng)
+        edits: list[TaskEdit] = []
+        task, refusal = slot.active.task, "no edit was proposed"
+        room = slot.stride if self._max_drift is None else self._max_drift - abs(drift) + 1
+        for _ in range(max(1, min(slot.stride, room))):
+            task, edit, refusal = self._edited(task, slot, direction, rng)
+            if edit is None:
+                break
+            edits.append(edit)
+        if not edits:
+            slot.fruitless += 1
+            return self._event("refused", index, slot, refusal, direction=direction)
+        reason = "; ".join(edit.reason for edit in edits)
+        changes = tuple(change for edit in edits for change in edit.changes)
+        slot.pending = Version(task, direction, reason, changes)
+        return self._event("proposed", index, slot, reason)
+
+    def _edited(
+        self, task: Task, slot: Slot, direction: str, rng: np.random.Generator
+    ) -> tuple[Task, TaskEdit | None, str]:
+        """Return the task after the first edit that is not refused, and that edit; else why not."""
         refusal = "no edit was proposed"
-        for edit in self._candidates(slot, direction, rng):
+        for edit in self._candidates(task, slot, direction, rng):
             try:
-                task = self._tasks.apply_edit(slot.active.task, edit)
+                return self._tasks.apply_edit(task, edit), edit, ""
             except RefusedEditError as error:
                 refusal = str(error)
-                continue
-            slot.pending = Version(task, direction, edit.reason, edit.changes)
-            return self._event("proposed", index, slot, edit.reason)
-        slot.fruitless += 1
-        return self._event("refused", index, slot, refusal, direction=direction)
+        return task, None, refusal
 
-    def _candidates(self, slot: Slot, direction: str, rng: np.random.Generator) -> Sequence[TaskEdit]:
-        task = slot.active.task
+    def _candidates(
+        self, task: Task, slot: Slot, direction: str, rng: np.random.Generator
+    ) -> Sequence[TaskEdit]:
         if self._editor is not None:
             heard = slot.active.summaries if self._audit.usable else ()
             edits = self._editor.propose(task, direction, Feedback(heard, slot.active.lost_steps))
