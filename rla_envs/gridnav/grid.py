@@ -150,11 +150,9 @@ def split_of(walls: Sequence[str], start: Cell, goal: Cell) -> str:
 def _walls(rows: object) -> tuple[str, ...]:
     if not isinstance(rows, list | tuple) or not MIN_SIZE <= len(rows) <= MAX_SIZE:
         raise InvalidTaskError(f"walls: expected a list of {MIN_SIZE} to {MAX_SIZE} rows")
-    for row in rows:
-        if not isinstance(row, str) or len(row) != len(rows) or row.strip("#."):
-            raise InvalidTaskError(f"walls: expected rows of {len(rows)} characters, each '#' or '.'")
-        if row.count("#") + row.count(".") != len(rows):
-            raise InvalidTaskError("walls: expected only '#' and '.'")
+    fits = all(isinstance(row, str) and len(row) == len(rows) for row in rows)
+    if not fits or not set("".join(rows)) <= {"#", "."}:
+        raise InvalidTaskError(f"walls: expected rows of {len(rows)} characters, each '#' or '.'")
     return tuple(rows)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -71,10 +72,7 @@ class Level:
         return cls(grid, weather, plan, int(difficulty["view_radius"]), wind, budget)
 
 
-_LEVELS: dict[str, Level] = {}
-_KEPT = 1024
-
-
+@functools.lru_cache(maxsize=1024)
 def level_of(task: Task) -> Level:
     """Return a task made ready to play; the last ones are kept, because each is asked for several times.
 
@@ -82,13 +80,7 @@ def level_of(task: Task) -> Level:
         InvalidTaskError: If the task is malformed, states a difficulty that its
             grid does not have, or cannot be solved.
     """
-    level = _LEVELS.get(task.content_hash)
-    if level is None:
-        level = Level.of(task)
-        while len(_LEVELS) >= _KEPT:
-            _LEVELS.pop(next(iter(_LEVELS)))
-        _LEVELS[task.content_hash] = level
-    return level
+    return Level.of(task)
 
 
 def measured(grid: Grid) -> dict[str, Value]:
