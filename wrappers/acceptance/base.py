@@ -55,6 +55,8 @@ def check_results(name: str, results: object) -> Results:
     """
     try:
         successes, rollouts = (float(number) for number in results)  # type: ignore[attr-defined]
+        if isinstance(results, str | bytes):
+            raise TypeError
     except (TypeError, ValueError):
         successes = rollouts = math.nan
     if not (0.0 <= successes <= rollouts + 1e-9 and math.isfinite(rollouts)):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rla_envs.errors import InputError
 from wrappers.acceptance.base import AcceptanceRule, check_direction
 
-_MOST_ROLLOUTS = 4096
+_MOST_ROLLOUTS = 1024
 
 
 class Characteristics(NamedTuple):
@@ -74,7 +74,7 @@ def characteristics(
         high: Mean of a group at or above which it asks for a harder version.
 
     Raises:
-        InputError: If the rule does not decide within 4,096 rollouts.
+        InputError: If the rule does not decide within 1,024 rollouts.
     """
     check_direction(direction)
     means = np.arange(group + 1) / group
