@@ -222,7 +222,7 @@ class Loop:
 
     def _env_kwargs(self, split: str) -> dict[str, Any]:
         env = self.config.env
-        kwargs: dict[str, Any] = {"split": split, "difficulty": dict(env.difficulty)}
+        kwargs: dict[str, Any] = {**env.arguments, "split": split, "difficulty": dict(env.difficulty)}
         if env.engine is not None:
             kwargs["engine"] = env.engine
         return kwargs

@@ -1,4 +1,4 @@
-"""``RLA/AlfWorld-v0``: household text games that are generated, solvable, and as hard as you ask."""
+"""``RLA/AlfWorld-v0``: household text games, generated as hard as you ask or from alfworld's data set."""
 
 from __future__ import annotations
 
@@ -13,21 +13,29 @@ import numpy as np
 from rla_envs.adaptive import AdaptiveEnv, Turn
 from rla_envs.alfworld import edits
 from rla_envs.alfworld.commands import refusal
-from rla_envs.alfworld.difficulty import PARAMETERS, free_containers
-from rla_envs.alfworld.game import GameData, game_data
+from rla_envs.alfworld.dataset import DataSet
+from rla_envs.alfworld.describe import describe_scene
+from rla_envs.alfworld.diagnosis import lost_step_kinds
+from rla_envs.alfworld.difficulty import PARAMETERS, stated_step_budget
+from rla_envs.alfworld.edit_operations import EDIT_OPERATIONS
+from rla_envs.alfworld.game import GameData
 from rla_envs.alfworld.generator import sample_scene
-from rla_envs.alfworld.names import mangle
-from rla_envs.alfworld.plan import Planner, Situation
+from rla_envs.alfworld.real_game import RealGame, is_real
 from rla_envs.alfworld.reply import Reply
-from rla_envs.alfworld.scene import CLEAN, COOL, HEAT, Scene
+from rla_envs.alfworld.scene import Scene
+from rla_envs.alfworld.scene_game import SceneGame
+from rla_envs.alfworld.sources import DataSetGames, OneGame, open_game
 from rla_envs.alfworld.splits import SPLITS
 from rla_envs.alfworld.verbs import VERBS, Phrasing
 from rla_envs.difficulty import DifficultyParameter, Value, parse_difficulty
-from rla_envs.errors import InputError, InvalidTaskError, RLAError, unknown_name
+from rla_envs.edit_language import EditOperation
+from rla_envs.errors import InputError, InvalidTaskError, RefusedEditError, unknown_name
 from rla_envs.spaces import Unicode
 from rla_envs.task import Task, TaskCheck, TaskEdit
 
 ENGINES = ("native", "textworld")
+DATA = ("generated", "alfred")
+_NO_EDITS = "a game of alfworld's data set or a game file is played as it is; edit a generated task instead"
 
 
 class AlfWorldEnv(AdaptiveEnv[str, str]):
@@ -39,6 +47,12 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
     admissible commands are those of the engine, byte for byte. A command that
     is not admissible is answered by ``Nothing happens.`` and costs a step;
     ``info["rla"]["last_action_error"]`` then names the accepted form.
+
+    With ``data="alfred"`` the games are those of alfworld's data set, as they
+    are: :attr:`dataset` lists them, ``sample_task`` draws one of a
+    ``task_type``, or of all. Their difficulty parameters are ``task_type`` and
+    ``step_budget`` alone, and they cannot be edited. A game file from before
+    alfworld 0.4 keeps its ``put mug 1 in/on desk 1`` with either ``verbs``.
 
     ==========================================  =====================================
     accepted                                    not accepted
@@ -70,10 +84,17 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         render_mode: ``"ansi"``, or None.
         verbs: ``"move"`` for ``move mug 1 to desk 1``, or ``"put"`` for ``put mug 1
             in/on desk 1`` and the observations that went with it before 0.4.
+        data: ``"generated"``, or ``"alfred"`` for the games in
+            ``json_2.1.1`` under ``ALFWORLD_DATA`` (``~/.cache/alfworld``, if
+            that is not set), where ``alfworld-download`` puts them.
+        game_file: A ``game.tw-pddl`` file: every episode plays it, and neither
+            ``split`` nor ``data`` matters.
 
     Raises:
-        InputError: On an unknown engine, split, verbs, render mode or difficulty
-            parameter, or a value out of range.
+        InputError: On an unknown engine, split, verbs, data, render mode or
+            difficulty parameter, or a value out of range; if there are no games
+            of the data set (says what to run), or the game file has none that
+            can be played (says what is wrong with it, and where).
         MissingExtraError: At the first use of a game, if alfworld is not
             installed.
 
@@ -90,6 +111,7 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
     metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012 - Gymnasium's own form
     task_env_id: ClassVar[str] = "RLA/AlfWorld-v0"
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = PARAMETERS
+    edit_operations: ClassVar[tuple[EditOperation, ...]] = EDIT_OPERATIONS
 
     def __init__(
         self,
@@ -98,6 +120,8 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         difficulty: Mapping[str, object] | None = None,
         render_mode: str | None = None,
         verbs: str = "move",
+        data: str = "generated",
+        game_file: str | None = None,
     ) -> None:
         """Set up; the engine starts with the first game."""
         if engine not in ENGINES:
@@ -106,14 +130,22 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
             raise unknown_name("split", split, SPLITS)
         if verbs not in VERBS:
             raise unknown_name("verbs", verbs, VERBS)
+        if data not in DATA:
+            raise unknown_name("data", data, DATA)
+        self._source = _source(data, split, game_file)
+        if self._source is not None:
+            # Real games have parameters of their own; the class has those of generated ones.
+            self.__dict__["difficulty_parameters"] = self._source.parameters
         super().__init__(difficulty, render_mode)
         self.split = split
         self._engine_name = engine
+        self._verbs = verbs
         self._phrasing = Phrasing(verbs)
         self.observation_space = Unicode(65536)
         self.action_space = Unicode(1024)
         self._last_text = ""
         self._commands: tuple[str, ...] = ()
+        self._played: list[str] = []
         self._begun: Task | None = None
         self._budgeted: Task | None = None
 
@@ -121,19 +153,34 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
     _engine = functools.cached_property(lambda self: _new_engine(self._engine_name))
     _checker = functools.cached_property(lambda self: _new_engine(self._engine_name))
 
+    @property
+    def dataset(self) -> DataSet:
+        """The games of ``data="alfred"``: which there are, which were left out, and a summary.
+
+        Raises:
+            InputError: If the games are not those of the data set.
+        """
+        if not isinstance(self._source, DataSetGames):
+            raise InputError("only data='alfred' has a data set; make the environment with it")
+        return self._source.dataset
+
     def check_task(self, task: Task) -> TaskCheck:
-        """Return whether a task can be played, with a shortest winning plan.
+        """Return whether a task can be played, with a winning plan.
 
         The plan is made in closed form and then played in the engine: it must
-        win with its last command and not before.
+        win with its last command and not before. Where a real game has no
+        closed form (see :mod:`rla_envs.alfworld.layouts`) the plan is the
+        walkthrough of its file, whose ``optimal_length`` is not known, or a
+        shortest one that a search of limited length found.
         """
         try:
             check = self._checked(task)
-            if check.witness is None or self._phrasing.verbs == "move":
-                return check
-            return replace(check, witness=tuple(map(self._phrasing.command, check.witness)))
         except InvalidTaskError as error:
             return TaskCheck(False, str(error))
+        if check.witness is None or self._verbs == "move" or not check.valid:
+            return check
+        command = self._wording(open_game(task)).command
+        return replace(check, witness=tuple(map(command, check.witness)))
 
     def _checked(self, task: Task) -> TaskCheck:
         if task.env_id != self.task_env_id:
@@ -141,35 +188,42 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         known = _CHECKS.get(task.content_hash)
         if known is not None:
             return known
-        scene = Scene.from_payload(task.payload)
-        _check_difficulty(task, scene)
-        plan = Planner(scene).plan()
-        if plan is None:
-            return TaskCheck(False, "no plan reaches the goal")
-        if not plan:
-            return TaskCheck(False, "the goal holds at the start")
-        reply = self._checker.start(game_data(scene))
+        game = open_game(task)
+        reason = ""
+        for plan in game.plans():
+            fault, witness = self._try(game.data, plan.commands)
+            if not fault:
+                check = TaskCheck(True, "", witness, len(witness) if plan.shortest else None)
+                _CHECKS.put(task.content_hash, check)
+                return check
+            reason = reason or fault
+        return TaskCheck(False, reason)
+
+    def _try(self, data: GameData, plan: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+        """Play a plan; return why it is no solution, or its commands up to the one that wins."""
+        reply = self._checker.start(data)
+        if reply.won:
+            return "the goal holds at the start", ()
         for position, command in enumerate(plan, start=1):
-            if reply.won or command not in reply.commands:
-                return TaskCheck(False, f"the engine does not follow the plan at step {position} ({command})")
+            if command not in reply.commands:
+                return f"the engine does not follow the plan at step {position} ({command})", ()
             reply = self._checker.step(command)
-        if not reply.won:
-            return TaskCheck(False, "the engine does not accept the plan as a solution")
-        check = TaskCheck(True, witness=plan, optimal_length=len(plan))
-        _CHECKS.put(task.content_hash, check)
-        return check
+            if reply.won:
+                return "", tuple(plan[:position])
+        return "the engine does not accept the plan as a solution", ()
 
     def optimal_plan(self) -> tuple[str, ...]:
         """Return a shortest winning plan from this moment of the episode (privileged knowledge).
 
-        Empty if the goal holds. Some plan always exists: nothing a player can
-        do makes a game unwinnable.
+        Empty if the goal holds. Some plan always exists in a generated game:
+        nothing a player can do makes one unwinnable.
+
+        Raises:
+            InputError: If a real game has none from here, or a search of limited
+                length found none.
         """
-        task = self.task  # says what to do before the first reset
-        scene = self._planner.scene
-        plan = self._planner.plan(situation(scene, self._engine.facts()))
-        if plan is None:
-            raise InputError(f"task {task.id} has no plan from here")
+        self.task  # noqa: B018 - says what to do before the first reset
+        plan = self._game.plan_now(self._engine.facts(), self._played)
         return tuple(map(self._phrasing.command, plan))
 
     def render(self) -> str | None:
@@ -185,24 +239,60 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
             if engine is not None:
                 engine.close()
 
+    def sample_task(self, difficulty: Mapping[str, object] | None, rng: np.random.Generator) -> Task:
+        """Return a random solvable task; a real game of the ``task_type`` given, or of any.
+
+        Raises:
+            InputError: If the difficulty is not in ``difficulty_space``.
+            InvalidTaskError: If there is no such game, or no valid one was drawn.
+        """
+        if self._source is None:
+            return super().sample_task(difficulty, rng)
+        given = {**self._difficulty, **parse_difficulty(self._source.parameters, difficulty)}
+        return self._source.sample(given, rng, self.check_task)
+
     def _sample_task(self, difficulty: dict[str, Value], rng: np.random.Generator) -> Task:
         scene = sample_scene(self.split, difficulty, rng)
         return Task(self.task_env_id, difficulty, scene.payload())
 
     def _apply_edit(self, task: Task, edit: TaskEdit) -> Task:
+        if is_real(task):
+            raise RefusedEditError(_NO_EDITS)
         return edits.apply_edit(task, edit)
 
     def propose_edits(self, task: Task, direction: str, rng: np.random.Generator) -> Sequence[TaskEdit]:
         """Return single-step edits in random order; see :mod:`rla_envs.alfworld.proposals`."""
-        return edits.propose_edits(task, direction, rng)
+        return () if is_real(task) else edits.propose_edits(task, direction, rng)
+
+    def describe_task(self, task: Task) -> str:
+        """Return the goal and every place with what is there, in English; of a real game its difficulty."""
+        if is_real(task):
+            return super().describe_task(task)
+        return describe_scene(Scene.from_payload(task.payload), stated_step_budget(task))
+
+    def lost_step_kinds(
+        self, task: Task, actions: Sequence[str], effective: Sequence[bool]
+    ) -> tuple[str, ...]:
+        """Return what each step that gained nothing was spent on; see :mod:`rla_envs.alfworld.diagnosis`.
+
+        Empty for a real game whose plans have no closed form.
+        """
+        game = open_game(task)
+        commands = [self._wording(game).to_engine(action) for action in actions]
+        return lost_step_kinds(game.layout, commands, effective) if game.layout else ()
 
     def _begin(self, task: Task) -> Turn[str]:
         if self._begun is not task:
-            scene = Scene.from_payload(task.payload)
-            self._planner, self._data = Planner(scene), game_data(scene)
+            self._game = open_game(task)
+            self._phrasing = self._wording(self._game)
             self._begun = task
-        self._take_checked(self._data)
-        return self._turn(self._engine.start(self._data))
+        self._played = []
+        self._take_checked(self._game.data)
+        return self._turn(self._engine.start(self._game.data))
+
+    def _wording(self, game: SceneGame | RealGame) -> Phrasing:
+        """Return how commands are worded: a file from before alfworld 0.4 has the old words itself."""
+        return Phrasing("move" if game.old_verbs else self._verbs, game.old_verbs)
 
     def _take_checked(self, data: GameData) -> None:
         """Play in the engine of the check, if it holds this very game; do not start one only to ask it."""
@@ -220,7 +310,9 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
             )
         command = action.strip()
         error = "" if command in self._commands else refusal(command, self._commands, self._phrasing.form)
-        return self._turn(self._engine.step(self._phrasing.to_engine(action)), error)
+        sent = self._phrasing.to_engine(action)
+        self._played.append(sent)
+        return self._turn(self._engine.step(sent), error)
 
     def _turn(self, answer: Reply, error: str = "") -> Turn[str]:
         reply = self._phrasing.reply(answer)
@@ -230,36 +322,12 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
 
     def _step_budget(self, task: Task) -> int:
         if self._budgeted is not task:
-            length = self.check_task(task).optimal_length or 0
+            check = self.check_task(task)
+            length = check.optimal_length or len(check.witness)
             # Rounded first: 1.1 * 10 is a little over 11 in floating point.
             self._budget = math.ceil(round(float(task.difficulty["step_budget"]) * length, 6))
             self._budgeted = task
         return self._budget
-
-
-def _check_difficulty(task: Task, scene: Scene) -> None:
-    """Refuse a task whose stated difficulty is out of range or not that of its scene."""
-    try:
-        stated = parse_difficulty(PARAMETERS, task.difficulty)
-    except RLAError as error:
-        raise InvalidTaskError(str(error)) from error
-    missing = next((p.name for p in PARAMETERS if p.name not in stated), None)
-    if missing:
-        raise InvalidTaskError(f"difficulty parameter {missing!r} is missing from the task")
-    measured = edits.measured_difficulty(scene, float(stated["step_budget"]))
-    for name, value in measured.items():
-        if not _agree(name, stated[name], value, scene):
-            raise InvalidTaskError(f"the task states {name}={stated[name]}, its scene has {value}")
-
-
-def _agree(name: str, stated: Value, measured: Value, scene: Scene) -> bool:
-    """Return whether a stated value is one that a scene can be drawn at, given what it measures."""
-    if name == "closed_containers":
-        containers = len(free_containers(scene))
-        return not containers or abs(stated - measured) * containers <= 0.5 + 1e-9
-    if name == "rarity":
-        return edits.rarity_rank(scene, float(stated)) == edits.rarity_rank(scene, float(measured))
-    return stated == measured
 
 
 def _new_engine(name: str) -> Any:
@@ -273,23 +341,11 @@ def _new_engine(name: str) -> Any:
     return TextWorldEngine()
 
 
-def situation(scene: Scene, facts: frozenset[tuple[str, ...]]) -> Situation:
-    """Return the engine's facts as a planner's situation."""
-    ids = {mangle(i).lower(): i for i in (*(r.id for r in scene.receptacles), *(o.id for o in scene.objects))}
-    by_predicate: dict[str, list[tuple[str, ...]]] = {}
-    for name, *arguments in facts:
-        by_predicate.setdefault(name.lower(), []).append(tuple(arguments))
-    spots = {place: ids[r] for r, place in by_predicate.get("receptacleatlocation", [])}
-    here = next((place for _, place in by_predicate.get("atlocation", [])), "")
-    state = {CLEAN: "isclean", HEAT: "ishot", COOL: "iscool"}.get(scene.goal.task_type, "")
-    return Situation(
-        at=spots.get(here),
-        holding=next((ids[o] for _, o in by_predicate.get("holds", [])), None),
-        inside={ids[o]: ids[r] for o, r in by_predicate.get("inreceptacle", [])},
-        opened=frozenset(ids[r] for (r,) in by_predicate.get("opened", [])),
-        treated=frozenset(ids[o] for (o,) in by_predicate.get(state, [])),
-        lit=frozenset(ids[o] for (o,) in by_predicate.get("istoggled", [])),
-    )
+def _source(data: str, split: str, game_file: str | None) -> DataSetGames | OneGame | None:
+    """Return where real games come from; None means that games are generated."""
+    if game_file is not None:
+        return OneGame(game_file, AlfWorldEnv.task_env_id)
+    return DataSetGames(split, AlfWorldEnv.task_env_id) if data == "alfred" else None
 
 
 class _Checks:

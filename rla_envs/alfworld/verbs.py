@@ -19,15 +19,19 @@ class Phrasing(NamedTuple):
     """How commands are worded, and how that is translated for the engine.
 
     Attributes:
-        verbs: ``"move"``, alfworld's own since 0.4, or ``"put"``.
+        verbs: ``"move"``, for the engine's own words, or ``"put"``.
+        old_game: Whether the game is of a file from before alfworld 0.4: its
+            own words are the old ones.
     """
 
     verbs: str
+    old_game: bool = False
 
     @property
     def form(self) -> str:
         """The command that puts something somewhere, with fields ``{object}`` and ``{place}``."""
-        return "put {object} in/on {place}" if self.verbs == "put" else "move {object} to {place}"
+        old = self.verbs == "put" or self.old_game
+        return "put {object} in/on {place}" if old else "move {object} to {place}"
 
     def to_engine(self, command: str) -> str:
         """Return a player's command in the engine's words; what has none there becomes impossible."""

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from rla_envs.alfworld.env import situation
 from rla_envs.alfworld.game import game_data
 from rla_envs.alfworld.plan import Planner
 from rla_envs.alfworld.scene import LIGHT, TASK_TYPES
+from rla_envs.alfworld.scene_game import situation
 from tests.rla_envs.alfworld.games import draw_scene
 
 textworld_engine = pytest.importorskip("rla_envs.alfworld.textworld_engine")
