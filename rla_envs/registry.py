@@ -59,6 +59,29 @@ def env_ids() -> list[str]:
     return sorted(_ENVIRONMENTS)
 
 
+def find_env(env_id: str) -> str:
+    """Return the id under which Gymnasium knows an environment.
+
+    Args:
+        env_id: A registered id; ``"module:ID"`` imports the module first.
+
+    Raises:
+        UnknownNameError: If there is none of that name; suggests the closest one.
+        InputError: If the module before the ``:`` cannot be found.
+    """
+    module, _, name = env_id.rpartition(":")
+    if module:
+        try:
+            importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            raise InputError(
+                f"environment {env_id!r}: expected an importable module before ':'; {error}"
+            ) from error
+    if name not in gym.registry:
+        raise unknown_name("environment", env_id, _ENVIRONMENTS)
+    return name
+
+
 def make_vec(
     env_id: str, num_envs: int, mode: str = "sync", **kwargs: Any
 ) -> gym.vector.VectorEnv[Any, Any, Any]:
@@ -89,16 +112,7 @@ def make_vec(
             before the ``:`` cannot be found, or the environment does not offer
             this mode.
     """
-    module, _, name = env_id.rpartition(":")
-    if module:
-        try:
-            importlib.import_module(module)
-        except ModuleNotFoundError as error:
-            raise InputError(
-                f"environment {env_id!r}: expected an importable module before ':'; {error}"
-            ) from error
-    if name not in gym.registry:
-        raise unknown_name("environment", env_id, _ENVIRONMENTS)
+    name = find_env(env_id)
     if mode not in _MODES:
         raise unknown_name("vector mode", mode, _MODES)
     if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
