@@ -17,6 +17,7 @@ from rla_envs.errors import InfrastructureError, InputError, InvalidTaskError, U
 from rla_envs.task import Task, canonical_json
 from wrappers.curricula.base import check_number
 from wrappers.curricula.registry import PROPOSAL_LIMIT, check_arguments, check_curriculum, make, next_proposal
+from wrappers.curricula.votes import high_risk_steps
 from wrappers.lost_steps import LostSteps
 from wrappers.protocols import Critic, Curriculum, Episode, Proposal, Step, Verdict
 
@@ -41,7 +42,8 @@ class CriticFeedback(gym.Wrapper[ObsT, ActT, ObsT, ActT], RecordConstructorArgs)
     reset, or broken by an InfrastructureError, is not observed.
 
     **Reward** stays the environment's. The last step's ``info["rla"]`` gains
-    ``votes``, ``vote_summary`` and ``step_rewards``, one number per step:
+    ``votes``, ``vote_summary``, ``high_risk_steps`` (indices of the steps that
+    all votes are against) and ``step_rewards``, one number per step:
     R_i = O + step_weight * mean_j S_ij with the outcome O of +1 or -1 and the
     votes S_ij (the integrated reward of arXiv 2602.02488; a malformed vote
     counts as 0). Every ``info["rla"]`` keeps ``difficulty``, what was set, and
@@ -58,8 +60,8 @@ class CriticFeedback(gym.Wrapper[ObsT, ActT, ObsT, ActT], RecordConstructorArgs)
     Args:
         env: An :class:`rla_envs.adaptive.AdaptiveEnv`, possibly wrapped. A
             wrapper outside this one that cuts episodes short hides their end.
-        curriculum: A name (``"fixed"``, ``"uniform"``, ``"threshold"``,
-            ``"thompson"``), ``"module:Class"``, or an object.
+        curriculum: A name (see :func:`wrappers.curricula.curriculum_names`),
+            ``"module:Class"``, or an object made for the same parameters.
         critic: Judges finished episodes; None asks nobody.
         step_weight: Weight of the mean vote in ``step_rewards`` (lambda; 1 in
             the paper).
@@ -233,6 +235,7 @@ class CriticFeedback(gym.Wrapper[ObsT, ActT, ObsT, ActT], RecordConstructorArgs)
             return {}
         return {
             "votes": [list(votes) for votes in verdict.votes],
+            "high_risk_steps": high_risk_steps(verdict.votes),
             "vote_summary": verdict.summary,
             "step_rewards": step_rewards(episode.outcome, verdict.votes, self.step_weight),
         }

@@ -181,7 +181,10 @@ class BaseCurriculum(abc.ABC):
                 )
         before = self.state_dict()
         try:
-            self._restore(_json_copy(state))
+            copy = _json_copy(state)
+            self._restore(copy)
+            if self.state_dict() != copy:
+                raise ValueError("it does not read back as itself")
         except Exception as error:
             self._restore(before)
             if isinstance(error, InputError):
@@ -223,7 +226,7 @@ class BaseCurriculum(abc.ABC):
 
 
 def _json_copy(state: Mapping[str, Any]) -> dict[str, Any]:
-    copy: dict[str, Any] = json.loads(json.dumps(state))
+    copy: dict[str, Any] = json.loads(json.dumps(state, allow_nan=False))
     return copy
 
 

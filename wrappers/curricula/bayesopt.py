@@ -217,6 +217,8 @@ class BayesOpt(AdaptiveCurriculum):
         for row in rows:
             if len(row.point) != size or not all(0.0 <= h <= 1.0 for h in row.point) or row.won not in (0, 1):
                 raise ValueError(f"row {row}")
+        if any(not 0 < row.number <= int(state["number"]) for row in rows):
+            raise ValueError("a row from the future")
         self._rows = deque(rows, maxlen=self._rows.maxlen)
         self._number, self._carry = int(state["number"]), float(state["carry"])
         self._scale, self._scaled_at = float(state["scale"][0]), int(state["scale"][1])

@@ -152,6 +152,8 @@ class PLR(AdaptiveCurriculum):
             for level in levels
         }
         self._results = int(state["results"])
+        if any(not 0 <= level.last <= self._results for level in levels):
+            raise ValueError("a level from the future")
 
 
 def _mean(level: Level) -> float:

@@ -28,7 +28,7 @@ class VoteAudit:
     mu = p+ + p- exceeds 1 (theorem 1 of arXiv 2602.02488). The audit estimates
     mu from the latest episodes, one number per episode since the votes within
     one are not independent, and *trusts* the critic while mu exceeds 1 by
-    2.33 standard errors (one-sided 1%). With enough episodes of both outcomes
+    3 standard errors. With enough episodes of both outcomes
     and no such excess it is *ignored*. Before that it is *unproven*: its votes
     decide nothing, but its words may be passed on.
 
@@ -43,7 +43,7 @@ class VoteAudit:
     """Episodes of each outcome that count."""
     enough: ClassVar[int] = 10
     """Episodes of each outcome below which nothing is concluded."""
-    z: ClassVar[float] = 2.33
+    z: ClassVar[float] = 3.0
 
     def __init__(self) -> None:
         """Start without episodes."""
