@@ -13,12 +13,30 @@ LEAST_AGREEING = 2
 """Independent programs that must agree on every test where no reference does."""
 
 
+_KEPT = 4096
+_FAULTS: dict[tuple[str, str, str], str] = {}
+"""Verdicts on the last problems: a check runs a program on every test, and a task is checked often."""
+
+
 def problem_fault(problem: Problem, grader: Grader) -> str:
     """Return why a problem must not be presented, in one line; empty if it may be.
 
     It needs a test that an empty program fails, and reference solutions, every
-    one of which passes all tests.
+    one of which passes all tests. Each problem is checked once in a process.
+
+    Raises:
+        InfrastructureError: If the sandbox failed; says nothing about the problem.
     """
+    key = (problem.content_hash, grader.grading, grader.backend)
+    if key not in _FAULTS:
+        fault = _fault(problem, grader)
+        while len(_FAULTS) >= _KEPT:
+            _FAULTS.pop(next(iter(_FAULTS)))
+        _FAULTS[key] = fault
+    return _FAULTS[key]
+
+
+def _fault(problem: Problem, grader: Grader) -> str:
     try:
         require_tests(problem)
     except InputError as error:

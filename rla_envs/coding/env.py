@@ -41,11 +41,12 @@ class LiveBenchCodingEnv(AdaptiveEnv[str, str]):
     ``error``; with the outcome as reward, tests after the first failed one are
     not run and count as failed. For everything else see :class:`~rla_envs.adaptive.AdaptiveEnv`.
 
-    The sandbox starts with the first task and ends with :meth:`close`.
+    The sandbox starts when the first program is run and ends with :meth:`close`.
 
     Args:
         source: ``"generated"``, ``"livebench"``, ``"humaneval"`` or ``"codeio"``.
-        attempts: How many answers an episode may take.
+        attempts: How many answers an episode may take. A single one is final:
+            the episode is then terminated; running out of several truncates it.
         reward: ``"outcome"``: 1.0 for an answer that passes every test, else
             0.0. ``"fraction"``: the share of the tests that an answer passes,
             less the best share before it, so that an episode's rewards add up
@@ -90,7 +91,7 @@ class LiveBenchCodingEnv(AdaptiveEnv[str, str]):
         difficulty: Mapping[str, object] | None = None,
         render_mode: str | None = None,
     ) -> None:
-        """Set up; the sandbox starts with the first task."""
+        """Set up; the sandbox starts when the first program is run."""
         if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
             raise InputError(f"attempts: expected an integer of 1 or more, got {attempts!r}")
         if reward not in REWARDS:
@@ -108,7 +109,6 @@ class LiveBenchCodingEnv(AdaptiveEnv[str, str]):
         self.reward = reward
         self.observation_space = Unicode(_LONGEST_OBSERVATION)
         self.action_space = Unicode(_LONGEST_ANSWER)
-        self._checks: dict[str, TaskCheck] = {}
         self._best = self._gained = 0.0
         self._last_text = ""
 
@@ -119,15 +119,10 @@ class LiveBenchCodingEnv(AdaptiveEnv[str, str]):
         environment's own files that comes without one is taken as it is, and
         has no witness; an edited one never is.
         """
-        if task.content_hash not in self._checks:
-            try:
-                check = self._checked(task)
-            except InputError as error:
-                check = TaskCheck(False, str(error))
-            while len(self._checks) >= 1024:
-                self._checks.pop(next(iter(self._checks)))
-            self._checks[task.content_hash] = check
-        return self._checks[task.content_hash]
+        try:
+            return self._checked(task)
+        except InputError as error:
+            return TaskCheck(False, str(error))
 
     def _checked(self, task: Task) -> TaskCheck:
         if task.env_id != self.task_env_id:
@@ -171,7 +166,7 @@ class LiveBenchCodingEnv(AdaptiveEnv[str, str]):
         return self._last_text if self.render_mode == "ansi" else None
 
     def close(self) -> None:
-        """End the sandbox; the next task starts another."""
+        """End the sandbox; the next program starts another."""
         self._grader.close()
 
     def _sample_task(self, difficulty: dict[str, Value], rng: np.random.Generator) -> Task:
@@ -200,8 +195,10 @@ class LiveBenchCodingEnv(AdaptiveEnv[str, str]):
         self._gained = max(0.0, verdict.fraction - self._best)
         self._best = max(self._best, verdict.fraction)
         self._last_text = feedback(verdict, self._steps + 1, self.attempts)
+        # The only answer is final. Of several, running out is the step budget's affair.
+        failed = self.attempts == 1 and not verdict.passed
         extras = {"coding": self._report(verdict)}
-        return Turn(self._last_text, verdict.passed, error=error_line(verdict), extras=extras)
+        return Turn(self._last_text, verdict.passed, failed, error_line(verdict), extras)
 
     def _report(self, verdict: Verdict | None) -> dict[str, Any]:
         tests = verdict.tests if verdict else ()
