@@ -107,10 +107,13 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed gridnav", description=__doc__)
     parser.add_argument("--json", metavar="FILE", help="write all numbers to a file")
     parser.add_argument("--steps", type=int, default=50_000, help="steps per figure")
+    parser.add_argument("--members", type=int, nargs="+", default=MEMBERS, help="sizes of the vectors")
     options = parser.parse_args(argv)
-    if options.steps < 1:
-        raise InputError(f"--steps: expected 1 or more, got {options.steps}")
-    figures = measure(options.steps, MEMBERS)
+    if options.steps < 1 or min(options.members) < 1:
+        raise InputError(
+            f"--steps and --members: expected 1 or more, got {options.steps} and {options.members}"
+        )
+    figures = measure(options.steps, options.members)
     sys.stdout.write("\n".join(_table(figures)) + "\n")
     if options.json:
         machine = {

@@ -95,7 +95,9 @@ def make_vec(
 
     ``reset(options=...)`` holds for the first episode of each member only,
     since automatic resets pass no options. To change the difficulty of all
-    later episodes, use ``envs.call("set_difficulty", {...})``.
+    later episodes, use ``envs.call("set_difficulty", {...})``. The vectors of
+    stable-baselines3 keep the same rule: there it is ``set_options({"difficulty":
+    {...}})`` before a reset, and ``env_method("set_difficulty", {...})``.
 
     Args:
         env_id: A registered id, ours or a third party's; ``"module:ID"``
