@@ -20,7 +20,10 @@ def graph(task):
 
 
 def test_walls_and_distance_are_those_asked_for_and_the_goal_is_in_the_largest_region():
-    for task in anywhere(60, seed=5):
+    env, rng = GridNavEnv(), np.random.default_rng(0)
+    # Where walls are dense, no region may hold half of the open cells.
+    dense = [env.sample_task({"size": 12, "obstacle_density": 0.4}, rng) for _ in range(150)]
+    for task in anywhere(60, seed=5) + dense:
         cells, difficulty = graph(task), task.difficulty
         walls = difficulty["size"] ** 2 - len(cells)
         assert walls == round(difficulty["obstacle_density"] * difficulty["size"] ** 2)
