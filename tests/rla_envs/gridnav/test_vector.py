@@ -72,6 +72,16 @@ def test_options_and_set_difficulty_hold_as_in_the_sync_vector():
         assert data_equivalence(*logs)
 
 
+def test_a_budget_longer_than_any_before_is_played_to_its_end_and_past_it():
+    task = of_length(7, step_budget=10.0)
+    logs = []
+    for envs in both(2):
+        log = [envs.reset(seed=0, options={"task": task})]
+        logs.append(log + [envs.step([4, 4]) for _ in range(73)])
+    assert logs[0][70][3].tolist() == [True, True]
+    assert data_equivalence(*logs)
+
+
 def test_the_spec_of_the_vector_survives_json():
     envs = gym.make_vec(GRID, 3, split="valid")
     again = gym.make_vec(gym.envs.registration.EnvSpec.from_json(envs.unwrapped.spec.to_json()))
