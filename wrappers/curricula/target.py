@@ -30,7 +30,7 @@ class Target(AdaptiveCurriculum):
     values have no order and are drawn. One proposal in twenty revisits an
     easier level, so that forgetting shows in the mean. And when the level goes
     to and fro three times in a row the step is halved (event ``step_halved``);
-    it doubles again, up to its full length, when two moves agree.
+    it doubles again, up to its full length, when three moves agree.
 
     Args:
         difficulty_space: See :class:`~wrappers.curricula.base.BaseCurriculum`.
@@ -48,7 +48,7 @@ class Target(AdaptiveCurriculum):
 
     name: ClassVar[str] = "target"
     revisit: ClassVar[float] = 0.05
-    flip_limit: ClassVar[int] = 3
+    turn_limit: ClassVar[int] = 3
     shortest: ClassVar[float] = 1 / 16
 
     def __init__(
@@ -72,7 +72,7 @@ class Target(AdaptiveCurriculum):
         self._step, self._sensitivity, self._batch = float(step), float(sensitivity), batch
         self._spread = float(spread)
         self._level, self._total, self._count = float(start), 0.0, 0
-        self._scale, self._moves, self._mean = 1.0, [0, 0], math.nan
+        self._scale, self._turns, self._last, self._mean = 1.0, 0, 0, math.nan
 
     @property
     def level(self) -> float:
@@ -81,7 +81,7 @@ class Target(AdaptiveCurriculum):
 
     def explain(self) -> str:
         """Return the level and how much of the practice was wasted."""
-        last = f", last mean {self._mean:.2f}" if self._moves[1] or not math.isnan(self._mean) else ""
+        last = "" if math.isnan(self._mean) else f", last mean {self._mean:.2f}"
         ends = {0.0: " (the easy end)", 1.0: " (the hard end)"}
         return (
             f"Level {self._level:.2f}{ends.get(self._level, '')} of 0 to 1, moved every {self._batch} "
@@ -111,24 +111,23 @@ class Target(AdaptiveCurriculum):
         self._level = min(1.0, max(0.0, self._level + self._scale * move))
 
     def _damp(self, move: float) -> None:
-        """Count turns of direction; halve the step after three in a row."""
+        """Halve the step after three turns of direction in a row; double it after as many equal moves."""
         sign = (move > 0) - (move < 0)
-        flips, last = self._moves
-        if sign and sign == -last:
-            flips += 1
-        elif sign and sign == last:
-            flips, self._scale = 0, min(1.0, 2.0 * self._scale)
-        if flips >= self.flip_limit:
-            flips, self._scale = 0, max(self.shortest, self._scale / 2.0)
+        if sign == 0:
+            return
+        turns, last = self._turns, self._last
+        # Turns count up, moves that agree count down; the other kind starts over.
+        self._turns = 0 if last == 0 else max(turns, 0) + 1 if sign != last else min(turns, 0) - 1
+        self._last = sign
+        if self._turns >= self.turn_limit:
+            self._turns, self._scale = 0, max(self.shortest, self._scale / 2.0)
+            step = self._step * self._scale
+            reason = "the level goes to and fro"
             self._events.append(
-                {
-                    "event": "step_halved",
-                    "level": self._level,
-                    "step": self._step * self._scale,
-                    "reason": "the level goes to and fro",
-                }
+                {"event": "step_halved", "level": self._level, "step": step, "reason": reason}
             )
-        self._moves = [flips, sign or last]
+        elif self._turns <= -self.turn_limit:
+            self._turns, self._scale = 0, min(1.0, 2.0 * self._scale)
 
     def _state(self) -> dict[str, Any]:
         return {
@@ -136,7 +135,7 @@ class Target(AdaptiveCurriculum):
             "level": self._level,
             "batch": [self._total, self._count],
             "scale": self._scale,
-            "moves": self._moves,
+            "turns": [self._turns, self._last],
             "mean": None if math.isnan(self._mean) else self._mean,
         }
 
@@ -147,5 +146,5 @@ class Target(AdaptiveCurriculum):
             raise ValueError(f"level {level}, scale {scale}")
         self._level, self._scale = level, scale
         self._total, self._count = float(state["batch"][0]), int(state["batch"][1])
-        self._moves = [int(number) for number in state["moves"]]
+        self._turns, self._last = (int(number) for number in state["turns"])
         self._mean = math.nan if state["mean"] is None else float(state["mean"])

@@ -43,8 +43,9 @@ class Thompson(AdaptiveCurriculum):
         grid: Values of each parameter, in place of ``parameters`` and
             ``bins``: ``{"receptacles": [4, 8, 12]}``.
         bins: Values of a parameter that is a quantity, evenly spaced from one
-            end of its range to the other. A parameter with named values has
-            all of them.
+            end of its range to the other; None takes as many, from 9 down to
+            3, as ``max_cells`` allows. A parameter with named values has all
+            of them.
         discount: Share of the evidence that survives one further result;
             0.998 remembers about 500 episodes. 1 never forgets.
         prior: The Beta prior (a, b) of every cell.
@@ -59,13 +60,14 @@ class Thompson(AdaptiveCurriculum):
 
     name: ClassVar[str] = "thompson"
     largest_grid: ClassVar[int] = 65536
+    most_bins: ClassVar[int] = 9
 
     def __init__(
         self,
         difficulty_space: spaces.Dict,
         parameters: Sequence[str] | None = None,
         grid: Mapping[str, Sequence[object]] | None = None,
-        bins: int = 3,
+        bins: int | None = None,
         discount: float = 0.998,
         prior: Sequence[float] = (1.0, 1.0),
         max_cells: int = 64,
@@ -74,7 +76,8 @@ class Thompson(AdaptiveCurriculum):
     ) -> None:
         """Build the grid; see the class for the arguments."""
         super().__init__(difficulty_space, critic_weight, balance)
-        check_number("bins", bins, 2, integer=True)
+        if bins is not None:
+            check_number("bins", bins, 2, integer=True)
         check_number("discount", discount, 0.0, 1.0)
         check_number("max_cells", max_cells, 2, integer=True)
         if not isinstance(prior, Sequence) or len(prior) != 2:
@@ -162,10 +165,16 @@ class Thompson(AdaptiveCurriculum):
             axes[name] = sorted({by_name[name].parse(value) for value in values})
         return axes
 
-    def _default_axes(self, names: Sequence[str] | None, bins: int, max_cells: int) -> dict[str, list[Value]]:
+    def _default_axes(
+        self, names: Sequence[str] | None, bins: int | None, max_cells: int
+    ) -> dict[str, list[Value]]:
+        chosen = choose_parameters(self._difficulties.parameters, names)
+        if bins is None:
+            sizes = {b: math.prod(len(_spread(p, b)) for p in chosen) for b in range(3, self.most_bins + 1)}
+            bins = max((b for b, size in sizes.items() if size <= max_cells), default=3)
         axes: dict[str, list[Value]] = {}
         size = 1
-        for parameter in choose_parameters(self._difficulties.parameters, names):
+        for parameter in chosen:
             values = _spread(parameter, bins)
             if names is not None or size * len(values) <= max_cells:
                 axes[parameter.name] = values

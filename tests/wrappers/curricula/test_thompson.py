@@ -22,7 +22,7 @@ def test_posterior_is_the_discounted_count_computed_by_hand():
 
 
 def test_posterior_matches_the_closed_form_sum_over_a_long_stream():
-    curriculum = bound(discount=0.97)
+    curriculum = bound(bins=3, discount=0.97)
     rng = np.random.default_rng(0)
     stream = [(int(rng.integers(1, 6)), int(rng.integers(2, 7)), float(rng.random())) for _ in range(200)]
     for doors, colours, value in stream:
@@ -37,8 +37,14 @@ def test_posterior_matches_the_closed_form_sum_over_a_long_stream():
         assert (a, b) == pytest.approx((1 + a_sum, 1 + b_sum), rel=1e-12)
 
 
-def test_default_grid_spans_the_ranges_with_three_values_each():
-    assert set(bound().posterior) == {(d, c) for d in (1, 3, 5) for c in (2, 4, 6)}
+def test_bins_span_the_ranges_evenly():
+    assert set(bound(bins=3).posterior) == {(d, c) for d in (1, 3, 5) for c in (2, 4, 6)}
+
+
+def test_default_grid_takes_as_many_values_as_fit():
+    assert set(bound().posterior) == {(d, c) for d in range(1, 6) for c in range(2, 7)}
+    assert set(bound(max_cells=16).posterior) == {(d, c) for d in (1, 2, 4, 5) for c in (2, 3, 5, 6)}
+    assert len(bound(parameters=["doors"]).posterior) == 5
 
 
 def test_default_grid_leaves_out_parameters_that_do_not_fit():
