@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 from rla_agents.config import (
     CriticConfig,
     CurriculumConfig,
+    EditorConfig,
     EnvConfig,
     EvalConfig,
     PolicyConfig,
@@ -22,6 +23,7 @@ from rla_agents.files import read_jsonl
 from rla_agents.loop import train
 from rla_envs.errors import InputError
 from tests.rla_agents.doors import FragileDoorsEnv
+from tests.rla_agents.scripted import ScriptedModel
 from tests.rla_agents.small_run import DOORS, doors_config, outcome, save_models
 from wrappers.curricula.thompson import Thompson
 
@@ -89,6 +91,45 @@ def test_all_three_parts_move(finished, models, curriculum):
     assert sum(row["policy/updates"] for row in read_jsonl(run / "metrics.jsonl")) > 0
     difficulties = [row["difficulty/doors"] for row in read_jsonl(run / "metrics.jsonl")]
     assert len(set(difficulties)) > 1 or curriculum == "thompson"
+
+
+@pytest.mark.parametrize("name", ["rules", "llm"])
+def test_tasks_are_rewritten_by_the_editor_that_the_settings_name(models, tmp_path, monkeypatch, name):
+    answers = ["no idea", '{"changes": [{"op": "name_place", "value": true}], "reason": "Say where it is."}']
+    model = ScriptedModel(answers)
+    monkeypatch.setattr("rla_agents.task_editor.load_model", lambda *_: model)
+    config = dataclasses.replace(
+        alfworld_config(models, tmp_path / "run", 0),
+        curriculum=CurriculumConfig("threshold", {"slots": 1, "n": 2}),
+        editor=EditorConfig(name, samples=2),
+        rollout=RolloutConfig(tasks=1, rollouts=2),
+        updates=UpdateConfig(0, 0),
+        evaluation=EvalConfig(games=0),
+    )
+    train(config, quiet=True)
+    kinds = {"edit_drafted", "edit_malformed", "edit_proposed"}
+    events = [e for e in read_jsonl(tmp_path / "run" / "events.jsonl") if e["event"] in kinds]
+    row = read_jsonl(tmp_path / "run" / "metrics.jsonl")[1]
+    assert {event["iteration"] for event in events} == {1}
+    assert (events[-1]["event"], events[-1]["direction"]) == ("edit_proposed", "easier")
+    if name == "rules":
+        assert "of the lost steps: " in events[-1]["reason"]
+        assert (row["editor/drafted"], row["editor/malformed"]) == (0, 0)
+    else:
+        assert [event["event"] for event in events[:-1]] == ["edit_malformed", "edit_drafted"]
+        assert events[-1]["reason"] == "Say where it is."
+        assert (row["editor/drafted"], row["editor/malformed"]) == (1, 1)
+        assert "Steps lost, by what they were spent on: " in model.sent[0][1]["content"]
+
+
+def test_an_editor_needs_an_edit_language_and_a_curriculum_that_edits(models, tmp_path):
+    config = doors_config(models, tmp_path / "run", editor=EditorConfig("llm", model=str(models / "policy")))
+    with pytest.raises(InputError, match="DoorsEnv states no edit_operations"):
+        train(config, quiet=True)
+    config = doors_config(models, tmp_path / "run", "thompson", editor=EditorConfig("rules"))
+    with pytest.raises(InputError, match="unknown argument of curriculum 'thompson': 'editor'"):
+        train(config, quiet=True)
+    assert not (tmp_path / "run").exists()
 
 
 def test_edits_are_logged_and_counted(finished):
