@@ -13,9 +13,12 @@ from rla_agents.objectives import (
     accuracy_in,
     advantage_estimator,
     critic_advantages,
+    grpo_advantages,
     integrated_rewards,
 )
 from rla_agents.trajectory import Trajectory
+from rla_agents.unit_test_critic import UnitTestJudgement
+from rla_agents.unit_tests import UnitTestQuality, unit_test_quality, unit_test_rewards
 
 
 @dataclass
@@ -49,7 +52,10 @@ def score(group: Group, config: ObjectiveConfig, trains: bool) -> None:
         trains: Whether the task may train at all (a rejected edit may not).
     """
     group.rewards = [
-        integrated_rewards(t.outcome, t.votes or [()] * len(t.turns), config.step_weight)
+        [
+            reward + (t.score - t.outcome)
+            for reward in integrated_rewards(t.outcome, t.votes or [()] * len(t.turns), config.step_weight)
+        ]
         for t in group.trajectories
     ]
     if trains and accuracy_in([t.success for t in group.trajectories], config.policy_accuracy):
@@ -88,3 +94,45 @@ def critic_items(groups: Sequence[Group], config: ObjectiveConfig) -> list[Train
                 if item is not None:
                     items.append(item)
     return items
+
+
+def unit_test_items(groups: Sequence[Group], config: ObjectiveConfig) -> list[TrainItem]:
+    """Return the training data of a critic that writes unit tests: every test of groups in range.
+
+    A test's advantage is the z-score of its reward over the tests of its task.
+    """
+    items = []
+    for group in groups:
+        tests = _written_tests(group)
+        if not tests or not accuracy_in([t.success for t in group.trajectories], config.critic_accuracy):
+            continue
+        keys = [one.test for one in tests]
+        rewards = unit_test_rewards(_passes(group), [t.success for t in group.trajectories], keys)
+        known = [[reward] for reward in rewards if reward is not None]
+        for one, advantages in zip(tests, grpo_advantages(known), strict=False):
+            item = one.sequence.train_item(advantages)
+            if item is not None:
+                items.append(item)
+    return items
+
+
+def mean_unit_test_quality(groups: Sequence[Group]) -> UnitTestQuality | None:
+    """Return how good the written tests are, the mean over tasks with a right program; None without any."""
+    measured = [
+        quality
+        for group in groups
+        if _written_tests(group)
+        and (quality := unit_test_quality(_passes(group), [t.success for t in group.trajectories]))
+    ]
+    if not measured:
+        return None
+    return UnitTestQuality(*(sum(column) / len(measured) for column in zip(*measured, strict=True)))
+
+
+def _written_tests(group: Group) -> list[UnitTestJudgement]:
+    return [one for one in group.judgements[0] if isinstance(one, UnitTestJudgement)]
+
+
+def _passes(group: Group) -> list[list[bool]]:
+    """Return which rollout's last answer passes which test."""
+    return [[bool(one.votes) and one.votes[-1] > 0 for one in row] for row in group.judgements]

@@ -62,8 +62,10 @@ def difficulty_parameters(env_id: str) -> tuple[DifficultyParameter, ...]:
     Raises:
         MissingExtraError: If its module needs packages that are not installed.
     """
-    entry_point = gym.spec(env_id).entry_point
+    spec = gym.spec(env_id)
     # Every environment registered here has a string or class entry point.
-    return cast(
-        "type[AdaptiveEnv[object, object]]", load_env_creator(cast(str, entry_point))
-    ).difficulty_parameters
+    creator = load_env_creator(cast(str, spec.entry_point))
+    if not isinstance(creator, type):
+        # An adaptive id: a function that wraps the environment it names.
+        return difficulty_parameters(spec.kwargs["env_id"])
+    return cast("type[AdaptiveEnv[object, object]]", creator).difficulty_parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -64,7 +65,8 @@ def evaluate(
         progress: Called with the number of episodes that have just ended.
     """
     sampling = dataclasses.replace(policy.sampling, greedy=greedy)
-    player = Policy(policy.model, sampling, policy.constrained, policy.numbered, policy.instructed)
+    player = copy.copy(policy)
+    player.sampling = sampling
     generator = torch.Generator().manual_seed(config.evaluation.seed)
     played: list[Trajectory] = []
     for start in range(0, len(tasks), BATCH):

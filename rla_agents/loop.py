@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch.utils.tensorboard import SummaryWriter
 
-from rla_agents.batches import Group, critic_items, policy_items, score
+from rla_agents.batches import Group, critic_items, policy_items, score, unit_test_items
 from rla_agents.checkpoint import (
     CheckpointStore,
     generator_state,
@@ -34,14 +34,17 @@ from rla_agents.evaluate import evaluate, heldout_tasks, summary
 from rla_agents.learner import Learner, UpdateStats
 from rla_agents.llm.base import Sampling
 from rla_agents.llm.models import critic_name, load_model
-from rla_agents.metrics import iteration_metrics
+from rla_agents.metrics import iteration_metrics, unit_test_metrics
 from rla_agents.policy import Policy
 from rla_agents.report import write_report
 from rla_agents.rollout import rollout
 from rla_agents.run_files import RunFiles, group_traces, trace
 from rla_agents.task_editor import LLMEditor, make_editor
 from rla_agents.trajectory import Trajectory
+from rla_agents.unit_test_critic import UnitTestCritic
 from rla_envs.adaptive import AdaptiveEnv
+from rla_envs.coding.env import LiveBenchCodingEnv
+from rla_envs.coding.grade import Grader
 from rla_envs.difficulty import parse_difficulty
 from rla_envs.errors import InputError, InvalidTaskError
 from rla_envs.task import Task
@@ -195,20 +198,28 @@ class Loop:
         model = load_model(config.policy.model, config.policy.device)
         sampling = Sampling(config.policy.temperature, max_tokens=config.policy.max_tokens)
         self.policy = Policy(
-            model, sampling, config.policy.constrained, config.policy.numbered, not model.plain
+            model,
+            sampling,
+            config.policy.constrained,
+            config.policy.numbered,
+            not model.plain,
+            source.whole_answers,
         )
         self.policy_learner = Learner(model, config.policy_learner)
-        self.critic: LLMCritic | None = None
+        self.critic: LLMCritic | UnitTestCritic | None = None
         if config.critic.votes:
             self.critic = self._load_critic()
             self.critic_learner = Learner(self.critic.model, config.critic_learner)
         self.pool = EnvPool(config.env.id, self._env_kwargs(config.env.split), config.env.workers)
         self.env_steps = self.tokens = 0
 
-    def _load_critic(self) -> LLMCritic:
+    def _load_critic(self) -> LLMCritic | UnitTestCritic:
         config = self.config.critic
         model = load_model(config.model or critic_name(self.config.policy.model), self.config.policy.device)
         sampling = Sampling(config.temperature, max_tokens=config.max_tokens)
+        if isinstance(self.source, LiveBenchCodingEnv):
+            grader = Grader(backend=self.source.backend)
+            return UnitTestCritic(model, sampling, self.generator, grader, config.votes)
         return LLMCritic(model, sampling, self.generator, config.votes, config.reason, not model.plain)
 
     def _check_evaluation(self, source: AdaptiveEnv[Any, Any]) -> None:
@@ -228,9 +239,11 @@ class Loop:
         return kwargs
 
     def close(self) -> None:
-        """End the environments."""
+        """End the environments, and what the critic runs."""
         self.pool.close()
         self._env.close()
+        if isinstance(self.critic, UnitTestCritic):
+            self.critic.close()
 
     def iterate(
         self, iteration: int, files: RunFiles, display: Display
@@ -268,8 +281,8 @@ class Loop:
             policy = self.policy_learner.update(policy_items(groups), self.rng, progress)
         clock.lap("policy")
         if self.critic is not None and _due(config.updates.critic_every, iteration):
-            items = critic_items(groups, config.objective)
-            critic = self.critic_learner.update(items, self.rng, progress)
+            made = unit_test_items if isinstance(self.critic, UnitTestCritic) else critic_items
+            critic = self.critic_learner.update(made(groups, config.objective), self.rng, progress)
         clock.lap("critic")
         traces = [row for group in groups for row in group_traces(group, iteration)]
         traces += [trace(t, iteration, "train") for t in played if not t.healthy]
@@ -291,6 +304,7 @@ class Loop:
         return {
             "iteration": iteration,
             **iteration_metrics(groups, broken, policy, critic),
+            **(unit_test_metrics(groups) if isinstance(self.critic, UnitTestCritic) else {}),
             "curriculum/accepted": sum(event.get("event") == "edit_accepted" for event in events),
             "curriculum/rejected": sum(event.get("event") == "edit_rejected" for event in events),
             "editor/drafted": sum(event.get("event") == "edit_drafted" for event in events),

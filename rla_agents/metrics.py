@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rla_agents.batches import Group
+from rla_agents.batches import Group, mean_unit_test_quality
 from rla_agents.learner import UpdateStats
 from rla_agents.trajectory import Trajectory
 
@@ -39,6 +39,15 @@ def iteration_metrics(
         values = [float(g.trajectories[0].task.difficulty[name]) for g in groups]
         row[f"difficulty/{name}"] = _mean(values)
     return row
+
+
+def unit_test_metrics(groups: Sequence[Group]) -> dict[str, Any]:
+    """Return how good the critic's tests are: the paper's ``syn_ut_acc`` and ``perfect_ut_rate``."""
+    quality = mean_unit_test_quality(groups)
+    return {
+        "critic/syn_ut_acc": None if quality is None else quality.accuracy,
+        "critic/perfect_ut_rate": None if quality is None else quality.perfect,
+    }
 
 
 def _update(role: str, stats: UpdateStats | None) -> Mapping[str, Any]:

@@ -37,6 +37,9 @@ class Policy:
             answer without one means command 0, as in its released code.
         instructed: Open with instructions. The embedded ``tiny`` model was
             warmed up without.
+        whole_answers: Hand over all that the model says, where the environment
+            takes whole answers; it says itself what it wants, so there are no
+            instructions either.
 
     Raises:
         InputError: At the first step, if ``numbered`` is set and the
@@ -50,13 +53,15 @@ class Policy:
         constrained: bool = True,
         numbered: bool = False,
         instructed: bool = True,
+        whole_answers: bool = False,
     ) -> None:
         """Set up; see the class for the arguments."""
         self.model = model
         self.sampling = sampling
         self.constrained = constrained
         self.numbered = numbered
-        self.instructed = instructed
+        self.instructed = instructed and not whole_answers
+        self.whole_answers = whole_answers
 
     def opening(self, observation: str, commands: Sequence[str]) -> list[int]:
         """Return the ids that open an episode, up to where the policy speaks."""
@@ -92,6 +97,8 @@ class Policy:
             numbers = _BOXED.findall(text)
             index = int(numbers[-1]) if numbers and len(numbers[-1]) < 6 else 0
             return commands[index] if index < len(commands) else commands[0]
+        if self.whole_answers:
+            return text
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         return lines[-1].removeprefix(">").strip() if lines else ""
 

@@ -75,6 +75,13 @@ class Trajectory:
         """O of arXiv 2602.02488: +1 if solved, else -1."""
         return 1 if self.success else -1
 
+    @property
+    def score(self) -> float:
+        """O, or where the environment rewards a part of the task as well, 2 * the share solved - 1."""
+        if self.success:
+            return 1.0
+        return 2.0 * min(1.0, max(0.0, sum(turn.reward for turn in self.turns))) - 1.0
+
     def episode(self) -> Episode:
         """Return the episode as critics and wrappers see it."""
         steps = tuple(

@@ -90,6 +90,8 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]]
     edit_operations: ClassVar[tuple[EditOperation, ...]] = ()
     """The environment's edit language, for whoever writes edits; empty if it states none."""
+    whole_answers: ClassVar[bool] = False
+    """Whether an action is all that an agent says (a program with its reasons), not one line of it."""
     max_attempts: ClassVar[int] = 64
     """How often :meth:`sample_task` draws before it gives up on a difficulty."""
 

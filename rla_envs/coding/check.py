@@ -44,7 +44,7 @@ def _fault(problem: Problem, grader: Grader) -> str:
     if not problem.reference_solutions:
         return "no program is known that solves it"
     for number, code in enumerate(problem.reference_solutions, start=1):
-        verdict = grader.grade_code(problem, code, stop_at_failure=True)
+        verdict = grader.grade_code(problem, code, stop_at="failure")
         if not verdict.passed:
             return f"reference solution {number} fails: {_why(verdict)}"
     return ""
@@ -55,7 +55,7 @@ def passing_programs(problem: Problem, codes: Sequence[str], grader: Grader) -> 
     found: dict[str, str] = {}
     for code in codes:
         key = _structure(code)
-        if key and key not in found and grader.grade_code(problem, code, stop_at_failure=True).passed:
+        if key and key not in found and grader.grade_code(problem, code, stop_at="failure").passed:
             found[key] = code
     return list(found.values())
 

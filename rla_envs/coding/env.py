@@ -38,8 +38,9 @@ class LiveBenchCodingEnv(AdaptiveEnv[str, str]):
     with a wrong program does not. ``info["coding"]`` holds ``problem_id``,
     ``kind`` and, about the last attempt, ``status`` (``"ok"``, ``"no_code"``,
     or that of the first failed test), ``passed``, ``total``, ``fraction`` and
-    ``error``; with the outcome as reward, tests after the first failed one are
-    not run and count as failed. For everything else see :class:`~rla_envs.adaptive.AdaptiveEnv`.
+    ``error``. Tests after the first failed one (with fractions as reward, after
+    the first that takes too long) are not run and count as failed. For
+    everything else see :class:`~rla_envs.adaptive.AdaptiveEnv`.
 
     The sandbox starts when the first program is run and ends with :meth:`close`.
 
@@ -78,6 +79,7 @@ class LiveBenchCodingEnv(AdaptiveEnv[str, str]):
     metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012 - Gymnasium's own form
     task_env_id: ClassVar[str] = "RLA/LiveBenchCoding-v0"
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = PARAMETERS
+    whole_answers: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -107,6 +109,7 @@ class LiveBenchCodingEnv(AdaptiveEnv[str, str]):
         super().__init__(difficulty, render_mode)
         self.attempts = attempts
         self.reward = reward
+        self.backend = backend
         self.observation_space = Unicode(_LONGEST_OBSERVATION)
         self.action_space = Unicode(_LONGEST_ANSWER)
         self._best = self._gained = 0.0
@@ -191,7 +194,8 @@ class LiveBenchCodingEnv(AdaptiveEnv[str, str]):
             )
         # An answer beyond the action space is cut; no program is that long, and a flood has none.
         answer = action[:_LONGEST_ANSWER]
-        verdict = self._grader.grade(self._problem, answer, stop_at_failure=self.reward == "outcome")
+        stop_at = "failure" if self.reward == "outcome" else "timeout"
+        verdict = self._grader.grade(self._problem, answer, stop_at=stop_at)
         self._gained = max(0.0, verdict.fraction - self._best)
         self._best = max(self._best, verdict.fraction)
         self._last_text = feedback(verdict, self._steps + 1, self.attempts)

@@ -19,6 +19,8 @@ from rla_envs.errors import InfrastructureError, InputError, unknown_name
 
 GRADINGS = ("strict", "livebench")
 
+STOPS = ("never", "timeout", "failure")
+
 NO_CODE = "no_code"
 """Status of an answer in which no program was found; apart from every wrong answer."""
 
@@ -130,14 +132,15 @@ class Grader:
             self._sandbox = open_sandbox(self.backend)
         return self._sandbox
 
-    def grade(self, problem: Problem, answer: str, *, stop_at_failure: bool = False) -> Verdict:
+    def grade(self, problem: Problem, answer: str, *, stop_at: str = "never") -> Verdict:
         """Return the verdict on an answer.
 
         Args:
             problem: What was asked.
             answer: The solver's whole text.
-            stop_at_failure: Run no further test after the first that fails.
-                LiveBench's grading always does.
+            stop_at: ``"failure"`` runs no further test after the first that
+                fails, as LiveBench's grading always does; ``"timeout"`` none
+                after the first that takes too long; ``"never"`` all.
 
         Raises:
             InputError: If the answer is no text, or the problem has no test, or
@@ -151,16 +154,20 @@ class Grader:
         code = extract_code(answer, problem.partial_solution, self.grading)
         if code is None:
             return Verdict(False, NO_CODE, (), test_count(problem))
-        return self.grade_code(problem, code, stop_at_failure=stop_at_failure)
+        return self.grade_code(problem, code, stop_at=stop_at)
 
-    def grade_code(self, problem: Problem, code: str, *, stop_at_failure: bool = False) -> Verdict:
+    def grade_code(self, problem: Problem, code: str, *, stop_at: str = "never") -> Verdict:
         """Return the verdict on a program; see :meth:`grade`."""
         require_tests(problem)
-        stop = stop_at_failure or self.grading == "livebench"
+        if stop_at not in STOPS:
+            raise unknown_name("stop_at", stop_at, STOPS)
+        stop = "failure" if self.grading == "livebench" else stop_at
         results: list[TestResult] = []
         for result in self._results(problem, code):
             results.append(result)
-            if stop and not result.passed:
+            if (stop == "failure" and not result.passed) or (
+                stop == "timeout" and result.status == Status.TIMEOUT
+            ):
                 break
         total = test_count(problem)
         failed = next((result.status for result in results if not result.passed), None)
@@ -263,7 +270,7 @@ def grade(
     grading: str = "strict",
     backend: str = "bubblewrap",
     *,
-    stop_at_failure: bool = False,
+    stop_at: str = "never",
 ) -> Verdict:
     """Return the verdict on one answer, in a sandbox of its own.
 
@@ -274,10 +281,10 @@ def grade(
         answer: The solver's whole text; the program is found in it.
         grading: ``"strict"`` or ``"livebench"``.
         backend: ``"bubblewrap"``, ``"docker"`` or ``"rlimits"``.
-        stop_at_failure: Run no further test after the first that fails.
+        stop_at: ``"never"``, ``"timeout"`` or ``"failure"``.
     """
     with Grader(grading, backend) as grader:
-        return grader.grade(problem, answer, stop_at_failure=stop_at_failure)
+        return grader.grade(problem, answer, stop_at=stop_at)
 
 
 def test_count(problem: Problem) -> int:

@@ -28,6 +28,9 @@ class ScriptedSession:
         self.model = model
         self.rows = [TokenSequence(list(prompt)) for prompt in prompts]
 
+    def sequence(self, row):
+        return self.rows[row]
+
     def generate(self, rows, sampling, generator=None, constraints=None):
         texts = [self.model.answers.pop(0) for _ in rows]
         made = [

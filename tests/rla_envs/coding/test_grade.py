@@ -37,7 +37,7 @@ def test_a_failed_test_says_what_was_expected_and_what_came():
 
 
 def test_grading_stops_at_the_first_failure_on_request_and_always_as_livebench():
-    stopped = grader().grade(SUM, fenced("print(3)"), stop_at_failure=True)
+    stopped = grader().grade(SUM, fenced("print(3)"), stop_at="failure")
     assert [test.status for test in stopped.tests] == ["ok", "wrong_answer"]
     assert stopped == grader("livebench").grade(SUM, fenced("print(3)"))
     assert stopped.fraction == pytest.approx(1 / 3)
@@ -187,7 +187,7 @@ def test_huge_integers_are_values_like_any_other(grading):
     ],
 )
 def test_output_that_is_no_text_is_a_status_that_can_be_reported(code, grading):
-    verdict = grader(grading).grade(SUM, fenced(code), stop_at_failure=True)
+    verdict = grader(grading).grade(SUM, fenced(code), stop_at="failure")
     assert verdict.status in ("wrong_answer", "runtime_error")
     for test in verdict.tests:
         json.dumps([test.output, test.error], ensure_ascii=False).encode()

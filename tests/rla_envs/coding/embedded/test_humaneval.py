@@ -51,5 +51,5 @@ def test_tests_are_those_of_the_package_as_its_own_check_runs_them(problems):
 def test_an_empty_completion_passes_none(problems):
     judge = grader()
     for problem in problems[::20]:
-        verdict = judge.grade(problem, fenced(problem.starter_code + "    return None"), stop_at_failure=True)
+        verdict = judge.grade(problem, fenced(problem.starter_code + "    return None"), stop_at="failure")
         assert not verdict.passed
