@@ -281,10 +281,10 @@ class Features:
                 columns.append(points[:, [column]])
                 continue
             values = np.rint(points[:, column] * (size - 1)).astype(int)
-            # Two different values are one range apart, as the ends of an ordered parameter.
-            coded = np.eye(size)[values] / math.sqrt(2.0)
+            # Two different values are twice as far apart as the ends of an ordered parameter.
+            coded = math.sqrt(2.0) * np.eye(size)[values]
             if corners:
-                coded[-corners:] = 1.0 / (size * math.sqrt(2.0))
+                coded[-corners:] = math.sqrt(2.0) / size
             columns.append(coded)
         return np.column_stack([*columns, ages])
 
