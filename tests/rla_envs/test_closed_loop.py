@@ -253,6 +253,14 @@ def test_an_accepted_proposal_is_played_and_an_edit_starts_from_the_previous_tas
     assert game.unwrapped.task != first
 
 
+def test_a_seed_forgets_the_results_so_far_and_no_seed_keeps_them():
+    game = closed_loop.env(GRID)
+    script = {ENVIRONMENT: [{"size": 6}], POLICY: [4], REWARD_MODEL: [1]}
+    first, again, later = (by_turns(game, script, seed).each[ENVIRONMENT] for seed in (0, 0, None))
+    assert first == again == pytest.approx(1 / 6)
+    assert later < first  # lost twice
+
+
 def test_proposals_after_the_first_cycle_are_ignored():
     game = closed_loop.env(GRID)
     script = {ENVIRONMENT: [{"size": 9}, {"size": 5}, UNKNOWN], POLICY: [4], REWARD_MODEL: [1]}
