@@ -72,6 +72,10 @@ def _depth(task: Task) -> float:
     return sum(found) / len(found)
 
 
+def _tightness(task: Task) -> float:
+    return -float(task.difficulty["step_budget"])
+
+
 def _rooms_without(task: Task) -> float:
     return len(shipped.rooms(test=False)) - shipped.commonness(_scene(task).goal.object)
 
@@ -149,7 +153,7 @@ PARAMETERS = (
         continuous=True,
         direction=-1,
         meaning="steps before the episode is cut, as a multiple of the shortest plan, rounded up",
-        statistic=lambda task: -float(task.difficulty["step_budget"]),
+        statistic=_tightness,
     ),
     DifficultyParameter(
         name="place_unnamed",

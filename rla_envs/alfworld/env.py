@@ -143,15 +143,16 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         self._phrasing = Phrasing(verbs)
         self.observation_space = Unicode(65536)
         self.action_space = Unicode(1024)
-        self._last_text = ""
-        self._commands: tuple[str, ...] = ()
+        self._last_reply = Reply("", (), False)
         self._played: list[str] = []
+        self._resumes = False
         self._begun: Task | None = None
         self._budgeted: Task | None = None
 
     # Tasks are checked in an engine of their own, so that a check never disturbs the running episode.
-    _engine = functools.cached_property(lambda self: _new_engine(self._engine_name))
+    _engine = functools.cached_property(lambda self: self._started_engine())
     _checker = functools.cached_property(lambda self: _new_engine(self._engine_name))
+    _game = functools.cached_property(lambda self: open_game(self._begun))
 
     @property
     def dataset(self) -> DataSet:
@@ -230,10 +231,30 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         """Return the last observation and the commands that are possible now."""
         if self.render_mode != "ansi":
             return None
-        return self._last_text
+        if self._task is None:
+            return ""
+        return self._last_reply.text + "\n\nYou can: " + ", ".join(self._last_reply.commands)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return everything but the engines and the open game, which cannot be copied.
+
+        The first engine that is made from it plays the commands of the running episode again.
+        """
+        state = {**self.__dict__, "_resumes": self._resumes or "_engine" in self.__dict__}
+        return {name: x for name, x in state.items() if name not in ("_engine", "_checker", "_game")}
+
+    def _started_engine(self) -> Any:
+        engine = _new_engine(self._engine_name)
+        if self._resumes:
+            engine.start(self._game.data)
+            for command in self._played:
+                engine.step(command)
+        self._resumes = False
+        return engine
 
     def close(self) -> None:
         """Forget the running game and free the engine; the next reset starts another."""
+        self._resumes = False
         for name in ("_engine", "_checker"):
             engine = self.__dict__.pop(name, None)
             if engine is not None:
@@ -286,7 +307,7 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
             self._game = open_game(task)
             self._phrasing = self._wording(self._game)
             self._begun = task
-        self._played = []
+        self._played, self._resumes = [], False
         self._take_checked(self._game.data)
         return self._turn(self._engine.start(self._game.data))
 
@@ -301,6 +322,7 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
             del self.__dict__["_checker"]
             self._engine = checker
             if engine is not None:
+                engine.forget()
                 self._checker = engine
 
     def _act(self, action: str) -> Turn[str]:
@@ -309,15 +331,14 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
                 f"action: expected a command as text, got {action!r} of type {type(action).__name__}"
             )
         command = action.strip()
-        error = "" if command in self._commands else refusal(command, self._commands, self._phrasing.form)
+        commands = self._last_reply.commands
+        error = "" if command in commands else refusal(command, commands, self._phrasing.form)
         sent = self._phrasing.to_engine(action)
         self._played.append(sent)
         return self._turn(self._engine.step(sent), error)
 
     def _turn(self, answer: Reply, error: str = "") -> Turn[str]:
-        reply = self._phrasing.reply(answer)
-        self._commands = reply.commands
-        self._last_text = reply.text + "\n\nYou can: " + ", ".join(reply.commands)
+        reply = self._last_reply = self._phrasing.reply(answer)
         return Turn(reply.text, reply.won, False, error, {"admissible_commands": list(reply.commands)})
 
     def _step_budget(self, task: Task) -> int:

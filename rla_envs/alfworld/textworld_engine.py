@@ -67,6 +67,10 @@ class TextWorldEngine:
         self._loaded = None
         self._give_back()
 
+    def forget(self) -> None:
+        """Forget the game; the next start loads one."""
+        self._loaded = None
+
     def has_loaded(self, data: GameData) -> bool:
         """Return whether this game is loaded, so that starting it costs little."""
         return self._loaded == data

@@ -35,8 +35,14 @@ class NativeEngine:
 
     def close(self) -> None:
         """Forget the game; the engine cannot be used any more."""
-        self._data = None
+        self.forget()
         self._closed = True
+
+    def forget(self) -> None:
+        """Forget the game, to hold no memory for it; the next start loads one."""
+        self._data = None
+        for name in ("_game", "_state", "_menu"):
+            self.__dict__.pop(name, None)
 
     def has_loaded(self, data: GameData) -> bool:
         """Return whether this game is loaded, so that starting it costs little."""
@@ -70,7 +76,7 @@ class NativeEngine:
             InfrastructureError: If no game is running.
         """
         self._running()
-        choice = self._menu.choices.get(command.strip())
+        choice = self._menu.choice(command.strip())
         if choice is None:
             return Reply(NOTHING, self._menu.commands, self._won)
         return self._reply(self._game.play(choice, self._state))

@@ -28,10 +28,22 @@ Choice: TypeAlias = tuple[Schema, tuple[str, ...]]
 
 
 class Menu(NamedTuple):
-    """The commands that are possible now, sorted, and what each does."""
+    """What is possible now.
+
+    Attributes:
+        commands: The commands, sorted.
+        parts: What each command does, in no particular order; every command is in one of them.
+    """
 
     commands: tuple[str, ...]
-    choices: dict[str, Choice]
+    parts: tuple[dict[str, Choice], ...]
+
+    def choice(self, command: str) -> Choice | None:
+        """Return what a command does, if it is possible."""
+        for part in self.parts:
+            if command in part:
+                return part[command]
+        return None
 
 
 def _add(choices: dict[str, Choice], command: str, choice: Choice, state: State) -> None:
@@ -105,18 +117,15 @@ class Game:
         return move.feedback(state)
 
     def _menu(self, state: State) -> Menu:
-        choices: dict[str, Choice] = {}
-        count = 0
-        for possible in self._possible:
-            more = possible(state)
-            count += len(more)
-            choices.update(more)
-        if len(choices) < count:
-            choices = {}
-            for possible in self._possible:
-                for command, choice in possible(state).items():
+        parts = [part for possible in self._possible if (part := possible(state))]
+        commands = sorted(itertools.chain(*parts))
+        if len({*commands}) < len(commands):
+            choices: dict[str, Choice] = {}
+            for part in parts:
+                for command, choice in part.items():
                     _add(choices, command, choice, state)
-        return Menu(tuple(sorted(choices)), choices)
+            parts, commands = [choices], sorted(choices)
+        return Menu(tuple(commands), tuple(parts))
 
     def _possible_moves(self, schema: Schema, state: State) -> dict[str, Choice]:
         choices: dict[str, Choice] = {}

@@ -410,11 +410,15 @@ def _sound_facts(
         for tree in init:
             trees.setdefault(tree[0], []).append(tree)
         trees.pop("=", None)
-        facts = {name: list(dict.fromkeys([tuple(t[1:]) for t in those])) for name, those in trees.items()}
-        known = objects.keys() >= {*itertools.chain(*itertools.chain(*facts.values()))}
-    except (IndexError, TypeError):  # an empty tree, or one in the place of a word
+        # The names become those of the objects: one text for each thing, not one for each mention.
+        one = dict(zip(objects, objects, strict=True)).__getitem__
+        facts = {
+            name: list(dict.fromkeys([tuple(map(one, tree[1:])) for tree in those]))
+            for name, those in trees.items()
+        }
+    except (IndexError, KeyError, TypeError):  # an empty tree, an unknown object, a tree for a word
         return None
-    sound = known and all({*map(len, those)} == {arity.get(name)} for name, those in facts.items())
+    sound = all({*map(len, those)} == {arity.get(name)} for name, those in facts.items())
     return facts if sound and "not" not in facts else None
 
 
