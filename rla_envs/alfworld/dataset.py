@@ -132,23 +132,17 @@ class DataSet:
 
     def _index(self, stamps: Mapping[str, Stamp]) -> list[Entry]:
         known = load_index(self.root, self.split)
-        entries, news = [], False
         fresh = [name for name, stamp in stamps.items() if name not in known or known[name][0] != stamp]
-        with progress(f"indexing AlfWorld's {self.split} games", len(fresh)) as advance:
-            for name, stamp in stamps.items():
-                if name in known and known[name][0] == stamp:
-                    entries.append(known[name][1])
-                    continue
-                entries.append(self._entry(name, stamp))
-                news = True
-                advance()
-        if news or len(known) != len(stamps):
-            save_index(
-                self.root,
-                self.split,
-                {e.id: (s, e) for s, e in zip(stamps.values(), entries, strict=True)},
-            )
-        return entries
+        index = {name: known[name] for name in stamps if name in known and known[name][0] == stamps[name]}
+        try:
+            with progress(f"indexing AlfWorld's {self.split} games", len(fresh)) as advance:
+                for name in fresh:
+                    index[name] = stamps[name], self._entry(name, stamps[name])
+                    advance()
+        finally:  # also when it is interrupted: the next start goes on from there
+            if index != known:
+                save_index(self.root, self.split, index)
+        return [index[name][1] for name in stamps]
 
     def _entry(self, name: str, stamp: Stamp) -> Entry:
         try:

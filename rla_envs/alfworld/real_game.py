@@ -112,7 +112,7 @@ class RealGame:
                 return plan
         state = self._game.start()
         for command in played:
-            choice = self._game.menu(state).choices.get(command.strip())
+            choice = self._game.menu(state).choice(command.strip())
             if choice is not None:
                 self._game.play(choice, state)
         return self._found(find_plan(self._game, self._problem.goal, state))

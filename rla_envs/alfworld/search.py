@@ -52,8 +52,8 @@ def find_plan(game: Game, goal: tuple[Branch, ...], state: State, limit: int = M
         here, commands = waiting.popleft()
         menu: Menu = game.menu(here)
         for command in menu.commands:
-            choice = menu.choices[command]
-            if choice[0].action.name not in actions:
+            choice = menu.choice(command)
+            if choice is None or choice[0].action.name not in actions:
                 continue
             there = here.copy()
             game.play(choice, there)

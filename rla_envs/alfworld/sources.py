@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import numpy as np
 
-from rla_envs.alfworld.dataset import DataSet
+from rla_envs.alfworld.dataset import DataSet, data_root
 from rla_envs.alfworld.difficulty import PARAMETERS, stated_step_budget
 from rla_envs.alfworld.gamefile import defect_of, read_game_file
 from rla_envs.alfworld.real_game import RealGame, check_data, is_real, payload_of
@@ -42,6 +44,18 @@ REAL_PARAMETERS = (_TASK_TYPE, _BUDGET)
 """What can be chosen of real games, which are otherwise as they are."""
 
 
+_OPEN: weakref.WeakValueDictionary[tuple[str, Path], DataSet] = weakref.WeakValueDictionary()
+
+
+def _dataset(split: str) -> DataSet:
+    """Return a split; environments that live at the same time share it, as the members of a vector do."""
+    key = split, data_root().absolute()
+    found = _OPEN.get(key)
+    if found is None:
+        found = _OPEN[key] = DataSet(split)
+    return found
+
+
 class DataSetGames:
     """The games of one split of alfworld's data set.
 
@@ -58,7 +72,7 @@ class DataSetGames:
     def __init__(self, split: str, env_id: str) -> None:
         """Find the games."""
         self._env_id = env_id
-        self.dataset = DataSet(split)
+        self.dataset = _dataset(split)
 
     def sample(self, given: Mapping[str, Value], rng: np.random.Generator, check: Check) -> Task:
         """Return a random game of the task type given, or of any, that passes a check.

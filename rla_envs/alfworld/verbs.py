@@ -1,4 +1,17 @@
-"""The phrasing of alfworld before 0.4, for prompts and agents written for it: ``put mug 1 in/on desk 1``."""
+"""The phrasing of alfworld before 0.4, for prompts and agents written for it: ``put mug 1 in/on desk 1``.
+
+============================  =================  ==================  ===========================
+command                       ``verbs="move"``   ``verbs="put"``     in a file from before 0.4
+============================  =================  ==================  ===========================
+``move mug 1 to desk 1``      accepted, listed   not accepted        not accepted
+``put mug 1 in/on desk 1``    not accepted       accepted, listed    accepted, listed
+``put mug 1 in desk 1``       not accepted       not accepted        not accepted
+``put mug 1 on desk 1``       not accepted       not accepted        not accepted
+``put mug 1 in / on desk 1``  not accepted       not accepted        not accepted
+============================  =================  ==================  ===========================
+
+What is not accepted does nothing, and ``last_action_error`` names what is.
+"""
 
 from __future__ import annotations
 

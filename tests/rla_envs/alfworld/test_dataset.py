@@ -1,5 +1,6 @@
 """The data set on disk: what can be played and what not is said, and stays the same from start to start."""
 
+import gc
 import json
 import os
 import re
@@ -176,6 +177,24 @@ def test_only_what_changed_is_read_again(folder, monkeypatch):
     assert ids() == ["valid_seen/a_good/trial_1"]
 
 
+def test_an_interrupted_index_goes_on_where_it_stopped(root, monkeypatch):
+    for number in range(4):
+        write_game(root, SPLIT, f"game_{number}/t", SCENE, GAME)
+    kept, read = dataset.read_game_file, []
+
+    def read_two(path):
+        read.append(path)
+        if len(read) == 3:
+            raise KeyboardInterrupt
+        return kept(path)
+
+    monkeypatch.setattr(dataset, "read_game_file", read_two)
+    with pytest.raises(KeyboardInterrupt):
+        DataSet(SPLIT)
+    assert len(ids()) == 4
+    assert len(read) == 3 + 2
+
+
 @pytest.mark.parametrize("contents", ["", "{", "[]", '{"made_by": 1}', '{"games": {"a": 1}}'])
 def test_an_index_that_cannot_be_used_is_made_again(folder, contents):
     before = ids()
@@ -185,13 +204,15 @@ def test_an_index_that_cannot_be_used_is_made_again(folder, contents):
     assert index_file(folder).read_text() == good
 
 
-def test_an_index_of_another_place_or_other_rules_is_not_believed(folder, monkeypatch):
-    before = ids()
+def test_an_index_of_another_place_or_other_rules_is_not_believed(folder):
+    (game,) = DataSet(SPLIT).games
     text = index_file(folder).read_text()
+    length = f'"optimal_length": {game.optimal_length}'
     for old, new in ((str(folder), "/elsewhere"), ('"made_by": "1 ', '"made_by": "0 ')):
         assert old in text
-        index_file(folder).write_text(text.replace(old, new).replace("a_good", "z_other"))
-        assert ids() == before
+        assert length in text
+        index_file(folder).write_text(text.replace(old, new).replace(length, '"optimal_length": 99'))
+        assert DataSet(SPLIT).games == (game,)
 
 
 def test_where_the_data_cannot_be_written_the_users_cache_is_used(folder, tmp_path, monkeypatch):
@@ -251,6 +272,16 @@ def test_without_games_one_line_says_what_to_run_and_the_command_line_exits_with
     assert also in message
     assert main(["play", ENV_ID, "--arguments", "data=alfred", f"split={SPLIT}"]) == 2
     assert capsys.readouterr() == ("", f"rla: error: {message}\n")
+
+
+def test_environments_that_live_at_the_same_time_share_the_data_set_and_later_ones_look_again(folder):
+    first, second = (gym.make(ENV_ID, data="alfred", split=SPLIT) for _ in range(2))
+    assert first.unwrapped.dataset is second.unwrapped.dataset
+    del first, second
+    gc.collect()
+    write_game(folder, SPLIT, "later/t", SCENE, GAME)
+    env = gym.make(ENV_ID, data="alfred", split=SPLIT)
+    assert len(env.unwrapped.dataset.games) == 2
 
 
 def test_a_task_type_without_games_is_said_to_have_none(folder):

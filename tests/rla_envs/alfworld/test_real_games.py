@@ -21,6 +21,7 @@ from rla_envs.errors import InputError, InvalidTaskError, RefusedEditError
 from tests.rla_envs.alfworld.games import ENV_ID, draw_scene, plays_to_a_win
 from tests.rla_envs.alfworld.real_files import location, real_game, real_problem, write_game
 from tests.rla_envs.alfworld.stock import stock_answers
+from tests.rla_envs.alfworld.test_env import run_python
 
 textworld_engine = pytest.importorskip("rla_envs.alfworld.textworld_engine")
 
@@ -46,9 +47,14 @@ def shared_scene(task_type, receptacles=8, objects=10, first=0):
 
 
 def in_two_places(scene):
-    """Return a scene's problem in which one of the goal's objects is in a second place, too."""
-    thing = scene.targets()[0]
-    other = next(r for r in scene.receptacles if r.type != scene.goal.receptacle and r.id != thing.inside)
+    """Return a scene's problem in which one of the goal's objects is in a second place, too.
+
+    Where it has to be cleaned, heated or cooled first, that is the place where it is to be in the end.
+    """
+    thing, there = scene.targets()[0], scene.goal.device is not None
+    other = next(
+        r for r in scene.receptacles if (r.type == scene.goal.receptacle) == there and r.id != thing.inside
+    )
     problem = real_problem(scene)
     fact = f"(inReceptacle {mangle(thing.id)} {mangle(thing.inside)})"
     assert fact in problem
@@ -199,6 +205,23 @@ def test_the_environment_conforms_with_real_games(folder, monkeypatch, check):
 def test_the_environment_conforms_with_one_game_file(folder, check):
     path = next(folder.rglob("game.tw-pddl"))
     check_adaptive_env(ENV_ID, tasks=3, steps=12, checks=[check], game_file=str(path))
+
+
+def test_real_games_need_none_of_the_packages_that_textworld_brings(folder):
+    absent = ["textworld", "tatsu", "fast_downward", "spacy", "jericho", "networkx", "hashids", "cffi"]
+    absent += [
+        "mementos",
+        "prompt_toolkit",
+        "more_itertools",
+        "tqdm",
+        "termcolor",
+        "torch",
+        "alfworld.agents",
+    ]
+    code = f"import sys; sys.modules.update(dict.fromkeys({absent}))\n"
+    code += f"import gymnasium, rla_envs\nenv = gymnasium.make({ENV_ID!r}, data='alfred', split={SPLIT!r})\n"
+    code += "env.reset(seed=0)\nprint([env.step(c)[2] for c in env.unwrapped.optimal_plan()][-1])"
+    assert run_python("-c", code, ALFWORLD_DATA=str(folder)) == "True\n"
 
 
 def test_a_game_file_is_that_game_whatever_the_seed(folder):

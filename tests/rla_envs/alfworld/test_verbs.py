@@ -77,6 +77,24 @@ def test_all_else_is_as_with_the_new_phrasing():
     assert texts[0] == texts[1]
 
 
+PHRASES = ("move {} to {}", "put {} in/on {}", "put {} in {}", "put {} on {}", "put {} in / on {}")
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+@pytest.mark.parametrize(("verbs", "accepted"), [("move", PHRASES[0]), ("put", PHRASES[1])])
+def test_one_phrase_of_each_mode_works_and_the_others_are_told_it(verbs, accepted, phrase):
+    env = AlfWorldEnv(verbs=verbs)
+    last, commands = at_the_end(env, draw_task(0, task_type="pick_and_place_simple", **SMALL))
+    assert last in commands
+    thing, place = last.replace("move ", "").replace("put ", "").replace(" in/on ", " to ").split(" to ")
+    assert last == accepted.format(thing, place)
+    observation, _, terminated, _, info = env.step(phrase.format(thing, place))
+    assert terminated == (phrase == accepted)
+    if phrase != accepted:
+        assert observation == "Nothing happens."
+        assert info["rla"]["last_action_error"].endswith(f"the accepted form is {last!r}")
+
+
 def test_other_verbs_are_refused():
     with pytest.raises(UnknownNameError, match="unknown verbs 'place'"):
         AlfWorldEnv(verbs="place")
