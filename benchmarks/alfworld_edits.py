@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.progress import tracked
 from benchmarks.random_edits import random_changes
 from rla_envs.alfworld import shipped
 from rla_envs.alfworld.env import AlfWorldEnv
@@ -30,7 +31,7 @@ from rla_envs.alfworld.game import game_data, goal_text
 from rla_envs.alfworld.native.engine import NativeEngine
 from rla_envs.alfworld.scene import ABILITIES, LAMP_SURFACES, LIGHT, Scene
 from rla_envs.alfworld.splits import SPLITS
-from rla_envs.errors import InputError, InvalidTaskError, RLAError, missing_extra
+from rla_envs.errors import InputError, InvalidTaskError, RLAError
 from rla_envs.files import write_atomic
 from rla_envs.task import Task, TaskEdit
 
@@ -205,17 +206,6 @@ def play_sample(tasks: Sequence[Task], count: int) -> Iterator[str]:
     env.close()
 
 
-def _shown(steps: Iterator[Any], what: str, total: int, quiet: bool) -> Iterator[Any]:
-    if quiet:
-        return steps
-    try:
-        from rich.console import Console
-        from rich.progress import track
-    except ImportError as error:
-        raise missing_extra("a progress bar", "train", error) from error
-    return iter(track(steps, what, total, console=Console(stderr=True)))
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the check; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.alfworld_edits", description=__doc__)
@@ -237,10 +227,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _report(options: argparse.Namespace) -> int:
     begun, tally = perf_counter(), Tally()
-    for latest in _shown(try_edits(options.edits, options.seed), "edits", options.edits, options.quiet):
+    for latest in tracked(try_edits(options.edits, options.seed), "edits", options.edits, options.quiet):
         tally = latest
     sample = list(
-        _shown(play_sample(tally.tasks, options.textworld), "TextWorld", options.textworld, options.quiet)
+        tracked(play_sample(tally.tasks, options.textworld), "TextWorld", options.textworld, options.quiet)
     )
     failures = [*tally.failures, *(f"in TextWorld: {fault}" for fault in sample if fault)]
     figures = {

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.progress import tracked
 from rla_envs.alfworld.difficulty import PARAMETERS
 from rla_envs.alfworld.game import game_data
 from rla_envs.alfworld.generator import sample_scene
@@ -25,7 +26,7 @@ from rla_envs.alfworld.plan import Planner
 from rla_envs.alfworld.scene import TASK_TYPES, Scene
 from rla_envs.alfworld.splits import SPLITS
 from rla_envs.difficulty import complete_difficulty, parse_difficulty
-from rla_envs.errors import RLAError, missing_extra
+from rla_envs.errors import RLAError
 
 NONSENSE = ("", "  look  ", "LOOK", "put mug 1 in/on desk 1", "{1+1}", "#intro#", "go to", "gehe zu Tür")
 _LARGE = 50
@@ -133,18 +134,6 @@ def play_all(first: int, games: int, steps: int, reference: str, jobs: int) -> I
             yield from outcomes
 
 
-def _shown(outcomes: Iterator[Outcome], total: int, quiet: bool) -> Iterator[Outcome]:
-    if quiet:
-        yield from outcomes
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import track
-    except ImportError as error:
-        raise missing_extra("a progress bar", "train", error) from error
-    yield from track(outcomes, "games", total, console=Console(stderr=True))
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the comparison; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.alfworld_parity", description=__doc__)
@@ -173,7 +162,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _report(options: argparse.Namespace) -> int:
     played = play_all(options.first, options.games, options.steps, options.reference, options.jobs)
     games = steps = starts = won = differences = 0
-    for outcome in _shown(played, options.games, options.quiet):
+    for outcome in tracked(played, "games", options.games, options.quiet):
         games += 1
         steps += outcome.steps
         starts += outcome.restarts

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from rla_envs.alfworld.game import GameData
 from rla_envs.alfworld.reply import Reply
+from rla_envs.alfworld.silence import silenced
 from rla_envs.errors import missing_extra
 
 
@@ -32,11 +30,15 @@ class StockEngine:
 
     def start(self, data: GameData) -> Reply:
         """Load a game, unless it is loaded already, and start it."""
-        with _unchanged():
-            if self._loaded is not data:
-                self._env.load(data)
-                self._loaded = data
-            return self._reply(self._env.reset())
+        argv = sys.argv  # the planner's translator overwrites it
+        try:
+            with silenced():
+                if self._loaded is not data:
+                    self._env.load(data)
+                    self._loaded = data
+                return self._reply(self._env.reset())
+        finally:
+            sys.argv = argv
 
     def step(self, command: str) -> Reply:
         """Play one command."""
@@ -45,18 +47,3 @@ class StockEngine:
     @staticmethod
     def _reply(state: Any) -> Reply:
         return Reply(state["feedback"], tuple(state["admissible_commands"]), bool(state["won"]))
-
-
-@contextlib.contextmanager
-def _unchanged() -> Iterator[None]:
-    """Keep what the engine prints from C++ away, and ``sys.argv`` as it is."""
-    sys.stdout.flush()
-    argv, saved, nowhere = sys.argv, os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 1)
-        yield
-    finally:
-        os.dup2(saved, 1)
-        os.close(saved)
-        os.close(nowhere)
-        sys.argv = argv

@@ -14,7 +14,6 @@ import contextlib
 import copy
 import functools
 import io
-import os
 import random
 import re
 import sys
@@ -28,6 +27,7 @@ import numpy as np
 from rla_envs.alfworld import shipped
 from rla_envs.alfworld.game import GOAL_MARK, GameData
 from rla_envs.alfworld.reply import Reply
+from rla_envs.alfworld.silence import silenced
 from rla_envs.errors import InfrastructureError, InvalidTaskError, missing_extra
 
 try:
@@ -187,7 +187,7 @@ class _Game(PddlEnv):  # type: ignore[misc]
         data = self._game_data
         _, text = _translate_now(data["pddl_domain"], data["pddl_problem"], optimize=True)
         state.downward_lib.load_sas_replan(text.encode())
-        with _silenced():
+        with silenced():
             return list(state.replan(self._entity_infos))
 
 
@@ -215,11 +215,11 @@ class _QuietLibrary:
         return getattr(self._library, name)
 
     def load_sas(self, text: bytes) -> None:
-        with _silenced():
+        with silenced():
             self._library.load_sas(text)
 
     def load_sas_replan(self, text: bytes) -> None:
-        with _silenced():
+        with silenced():
             self._library.load_sas_replan(text)
 
 
@@ -331,17 +331,3 @@ def _contained() -> Iterator[None]:
             sys.argv = argv
             random.setstate(python_state)
             np.random.set_state(numpy_state)
-
-
-@contextlib.contextmanager
-def _silenced() -> Iterator[None]:
-    """Send file descriptor 1 to nowhere; Python's own buffer is flushed first so that nothing is lost."""
-    sys.stdout.flush()
-    saved, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 1)
-        yield
-    finally:
-        os.dup2(saved, 1)
-        os.close(saved)
-        os.close(nowhere)
