@@ -98,7 +98,7 @@ class CurriculumConfig:
     """How tasks adapt."""
 
     name: str = "thompson"
-    """Rule that moves the difficulty: fixed, uniform, threshold (the paper's) or thompson."""
+    """Rule that moves the difficulty, see docs/curricula.md; threshold is the paper's."""
     arguments: Keywords = field(default_factory=dict)
     """Keyword arguments of that rule; lists and tables as in TOML."""
 

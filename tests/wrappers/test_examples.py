@@ -2,8 +2,12 @@
 
 import doctest
 import importlib
+import re
+from pathlib import Path
 
 import pytest
+
+from wrappers import curriculum_names
 
 
 @pytest.mark.parametrize(
@@ -28,3 +32,13 @@ def test_examples_on_alfworld_run(module):
     result = doctest.testmod(importlib.import_module(f"wrappers.{module}"))
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_the_example_of_the_documentation_runs():
+    page = (Path(__file__).parents[2] / "docs" / "curricula.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names = {}
+    exec(code, names)
+    assert names["difficulty"] in names["space"]
+    table = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
+    assert sorted(table) == curriculum_names()
