@@ -14,6 +14,7 @@ from rla_agents.llm.base import LanguageModel, Sampling
 from rla_agents.llm.chat import Message
 from rla_agents.llm.models import load_model
 from rla_envs.adaptive import AdaptiveEnv
+from rla_envs.coding.edits import REWRITE
 from rla_envs.edit_language import describe_operations
 from rla_envs.errors import InputError, unknown_name
 from rla_envs.task import Task, TaskEdit
@@ -155,7 +156,12 @@ def make_editor(
     if config.name == "rules":
         return RuleEditor(env, rng)
     sampling = Sampling(config.temperature, max_tokens=config.max_tokens)
-    return LLMEditor(load_model(config.model, device), env, sampling, generator, config.samples)
+    # Imported here: it builds on this module.
+    from rla_agents.problem_editor import ProblemEditor
+
+    rewrites = any(operation is REWRITE for operation in env.edit_operations)
+    editor = ProblemEditor if rewrites else LLMEditor
+    return editor(load_model(config.model, device), env, sampling, generator, config.samples)
 
 
 def first_sentences(text: str, count: int = 2, longest: int = 300) -> str:

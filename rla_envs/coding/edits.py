@@ -46,8 +46,9 @@ SOLUTION = EditOperation(
 GENERATED_OPERATIONS = (SET,)
 """Edit language of generated problems."""
 
-OTHER_OPERATIONS = (REWRITE, SOLUTION)
-"""Edit language of all other problems."""
+OTHER_OPERATIONS = (REWRITE,)
+"""Edit language of all other problems. Whoever rewrites one also brings :data:`SOLUTION` operations, with
+programs that were written without a look at the tests; an author's own say nothing about his tests."""
 
 
 def apply_set(task: Task, edit: TaskEdit) -> Task:
@@ -125,7 +126,7 @@ def apply_rewrite(task: Task, edit: TaskEdit, grader: Callable[[], Grader]) -> T
 def _read(edit: TaskEdit) -> tuple[dict[str, Any], list[str]]:
     rewrites, codes = [], []
     for change in edit.changes:
-        operation, fields = parse_change(change, OTHER_OPERATIONS)
+        operation, fields = parse_change(change, (REWRITE, SOLUTION))
         if operation is REWRITE:
             rewrites.append(fields)
         else:

@@ -246,7 +246,7 @@ def test_other_sources_have_levels_and_rewrites(make):
     env = make(source="humaneval").unwrapped
     assert [p.name for p in env.difficulty_parameters] == ["level"]
     assert list(env.difficulty_space) == ["level"]
-    assert [operation.op for operation in env.edit_operations] == ["rewrite", "solution"]
+    assert [operation.op for operation in env.edit_operations] == ["rewrite"]
     assert env.propose_edits(env.sample_task(None, np.random.default_rng(0)), "harder", env.np_random) == ()
     assert LiveBenchCodingEnv.difficulty_parameters[0].name == "family"
 
