@@ -82,14 +82,16 @@ def check_arguments(name: str, kwargs: Mapping[str, Any]) -> None:
         UnknownNameError: On an unknown name or argument; suggests the closest.
         InputError: If the module or class cannot be found, or is no curriculum.
     """
-    signature = inspect.signature(_find(name))
+    parameters = inspect.signature(_find(name)).parameters
+    takes_any = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
+    # The first is the space, and tasks are the environment's: neither is the user's to give.
+    known = [key for key in list(parameters)[1:] if key != "tasks"]
+    for key in kwargs:
+        if key not in known and (key in parameters or not takes_any):
+            raise unknown_name(f"argument of curriculum {name!r}:", key, known)
     try:
-        signature.bind(None, **kwargs)
+        inspect.signature(_find(name)).bind(None, **kwargs)
     except TypeError as error:
-        known = list(signature.parameters)[1:]
-        for key in kwargs:
-            if key not in known:
-                raise unknown_name(f"argument of curriculum {name!r}:", key, known) from error
         raise InputError(f"curriculum {name!r}: {error}") from error
 
 

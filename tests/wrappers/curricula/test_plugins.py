@@ -83,6 +83,12 @@ def test_installed_names_are_listed_and_suggested(installed):
         check_arguments("ladder", {"strat": 1})
 
 
+@pytest.mark.parametrize("key", ["tasks", "difficulty_space"])
+def test_arguments_that_are_not_the_users_to_give_are_refused(key):
+    with pytest.raises(InputError, match=f"unknown argument of curriculum 'threshold': '{key}'"):
+        CriticFeedback(ToyEnv(), "threshold", curriculum_kwargs={key: []})
+
+
 def test_without_the_package_the_name_is_unknown():
     assert "ladder" not in curriculum_names()
     with pytest.raises(UnknownNameError, match="unknown curriculum 'ladder'"):
