@@ -372,7 +372,7 @@ def _thawed(tree: Tree) -> Tree:
     return tree if isinstance(tree, str) else [_thawed(part) for part in tree]
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=256)
 def _goal(frozen: Tree, domain: Domain) -> tuple[Branch, ...]:
     """Read a goal, a tree of tuples; many games have the same."""
     return _Reader(domain.arity, domain.parents).condition(_thawed(frozen), "PDDL goal")

@@ -14,7 +14,7 @@ from rla_envs.alfworld.native.rules import Rules
 from rla_envs.alfworld.native.state import Indexes
 from rla_envs.alfworld.native.things import Expected, Fact
 
-_MAX_BOOKS, _MAX_GOALS = 16, 256
+_MAX_BOOKS, _MAX_GOALS = 16, 64
 
 
 class Wins(NamedTuple):
