@@ -183,8 +183,6 @@ def _stdin_run(box: Box, request: bytes, limits: Limits) -> Run:
 def _ended_run(header: dict[str, Any], err: bytes, limits: Limits, out: bytes = b"") -> Run:
     """Return the run of a process that ended, or was stopped."""
     status, code = Status(header["status"]), int(header["code"])
-    if code == -signal.SIGKILL and status is Status.RUNTIME_ERROR:
-        raise InfrastructureError("a test was killed from outside, most likely for want of memory")
     error = ""
     if status is Status.RUNTIME_ERROR:
         printed = _readable(err.decode("utf-8", "backslashreplace"))

@@ -43,7 +43,7 @@ def start() -> Box:
     return Box(
         channel,
         namespaces=True,
-        uid=_FIRST_UID + channel.pid if privileged else None,
+        uid=_FIRST_UID + channel.started_pid if privileged else None,
         threads=_THREADS,
         workdir="/tmp",
         tmp_mb=_TMP_MB,

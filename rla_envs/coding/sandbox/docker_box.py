@@ -42,18 +42,18 @@ def start() -> Box:
     failures = (docker.errors.DockerException, requests.RequestException, OSError)
     try:
         client = docker.from_env()
-        machine = client.info()["Architecture"]
-        container = _create(client)
-    except docker.errors.ImageNotFound as error:
-        raise InfrastructureError(f"the docker sandbox needs an image; type: docker pull {IMAGE}") from error
     except failures as error:
         reason = " ".join(str(error).split())
         raise InfrastructureError(f"the docker sandbox needs a running Docker daemon ({reason})") from error
     try:
-        channel = ContainerChannel(client, container)
+        machine = client.info()["Architecture"]
+        channel = ContainerChannel(client, _create(client))
     except failures as error:
-        container.remove(force=True)
         client.close()
+        if isinstance(error, docker.errors.ImageNotFound):
+            raise InfrastructureError(
+                f"the docker sandbox needs an image; type: docker pull {IMAGE}"
+            ) from error
         raise InfrastructureError(f"cannot start a container ({error})") from error
     return Box(channel, machine, namespaces=False, uid=None, threads=None, workdir="/tmp", tmp_mb=0)
 
@@ -86,11 +86,15 @@ class ContainerChannel:
     def __init__(self, client: Any, container: Any) -> None:
         """Attach to a created container and start it."""
         self._client, self._container = client, container
-        streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-        self._stream = container.attach_socket(params=streams)
-        self._socket: socket.socket = getattr(self._stream, "_sock", self._stream)
         self._data, self._errors = b"", b""
-        container.start()
+        streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+        try:
+            self._stream = container.attach_socket(params=streams)
+            self._socket: socket.socket = getattr(self._stream, "_sock", self._stream)
+            container.start()
+        except BaseException:
+            container.remove(force=True)
+            raise
 
     def send(self, data: bytes) -> None:
         """Send all bytes to its standard input."""
@@ -130,6 +134,7 @@ class ContainerChannel:
         import docker
 
         self._stream.close()
+        self._socket.close()
         try:
             self._container.remove(force=True)
         except docker.errors.APIError:

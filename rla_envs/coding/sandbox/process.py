@@ -46,47 +46,44 @@ class ProcessChannel:
         """
         self._socket, theirs = socket.socketpair()
         self._socket.settimeout(START_SECONDS)
-        reading, writing = os.pipe()
-        self._closed = False
+        # A file and not a pipe: bubblewrap would die of writing to a pipe whose reader was killed,
+        # and leave the process behind that waits for its word.
+        self._info = os.memfd_create("info")
+        self._reports_pid, self._closed = reports_pid, False
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the channel
-        words = command(theirs.fileno(), writing)
+        words = command(theirs.fileno(), self._info)
         try:
             self._process = subprocess.Popen(
                 words,
                 env=environment,
-                pass_fds=(theirs.fileno(), writing),
+                pass_fds=(theirs.fileno(), self._info),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
                 cwd="/",
             )
         except OSError as error:
-            self._socket.close()
-            self._errors.close()
-            os.close(reading)
+            self.let_go()
             raise InfrastructureError(f"cannot start {words[0]} ({error})") from error
         finally:
             theirs.close()
-            os.close(writing)
-        self._pid = self._process.pid
         _channels.add(self)
-        with open(reading, "rb") as info:
-            if reports_pid:
-                self._pid = self._reported_pid(info)
 
     @property
-    def pid(self) -> int:
-        """Process id of the supervisor, on this machine."""
-        return self._pid
+    def started_pid(self) -> int:
+        """Process id of what was started, on this machine: a number that is nobody else's now."""
+        return self._process.pid
 
-    def _reported_pid(self, info: IO[bytes]) -> int:
+    @property
+    def pid(self) -> int | None:
+        """Process id of the supervisor, on this machine; None if it is not there yet."""
+        if not self._reports_pid:
+            return self._process.pid
+        told = os.pread(self._info, 1 << 12, 0)
         try:
-            return int(json.loads(info.read())["child-pid"])
-        except (ValueError, KeyError) as error:
-            self._process.wait()
-            reason = self.last_words()
-            self.close()
-            raise InfrastructureError(f"the sandbox did not start: {reason}") from error
+            return int(json.loads(told)["child-pid"])
+        except (ValueError, KeyError):
+            return None
 
     def last_words(self) -> str:
         """Return what was printed as errors while it started."""
@@ -112,19 +109,21 @@ class ProcessChannel:
         """Kill the supervisor, which takes all its processes with it, and wait."""
         if self._closed:
             return
-        self._closed = True
         _channels.discard(self)
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(self._pid, signal.SIGKILL)
-        self._socket.close()
+        pid = self.pid
+        if pid is not None and self._process.poll() is None:  # else it ends when its socket does
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        self.let_go()
         self._process.wait()
-        self._errors.close()
 
     def let_go(self) -> None:
-        """Close the socket of a forked process's copy: the supervisor belongs to another now."""
-        self._closed = True
-        self._socket.close()
-        self._errors.close()
+        """Close what is open here, as a forked process must: the supervisor belongs to another."""
+        if not self._closed:
+            self._closed = True
+            self._socket.close()
+            self._errors.close()
+            os.close(self._info)
 
 
 _channels: weakref.WeakSet[ProcessChannel] = weakref.WeakSet()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -93,7 +93,7 @@ class Run:
 
     status: Status
     stdout: bytes = b""
-    value: Any = None
+    value: Any = field(default=None, repr=False)  # showing a huge integer raises
     error: str = ""
     cpu_seconds: float = 0.0
     exit_code: int | None = None
@@ -128,12 +128,20 @@ class Sandbox(Protocol):
     """Runs untrusted Python programs; a context manager.
 
     Tests do not see one another: each starts from the same state, in an empty
-    ``/tmp``. One sandbox runs one test at a time; calls from several threads
+    ``/tmp``. (Calls of one program may share a process for a while, but the
+    program is executed anew for each.) One sandbox runs one test at a time; calls from several threads
     wait for one another, so give each thread its own. Results come one at a
     time: leaving the loop early runs no further tests.
 
     When the machinery fails, a test is tried again in a fresh box a bounded
-    number of times; then its status is ``INFRASTRUCTURE``.
+    number of times; then its status is ``INFRASTRUCTURE``. A program cannot
+    bring that about.
+
+    What a program finds: Python's standard library and nothing else, one
+    core, no environment, UTF-8, ``/dev/stdin`` and ``/dev/null``, threads
+    (64 at most, in its address space), a recursion limit of 50000, ``random``
+    seeded with 0, and CPython's limit of 4300 digits. Processes, sockets,
+    links, ``/proc`` and shared memory are refused with an OSError.
     """
 
     infrastructure_failures: int

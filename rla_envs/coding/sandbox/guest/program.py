@@ -6,9 +6,9 @@ The program can write to both; all it gains is to have returned another value.
 
 from __future__ import annotations
 
-import _io
 import atexit
 import gc
+import io
 import os
 import random
 import struct
@@ -34,6 +34,7 @@ EXIT_MEMORY = 121
 """Exit code after running out of memory (Python itself has 1, 2 and 120)."""
 
 _LENGTH = struct.Struct("<I")
+_BUFFERED = (io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper)
 _FILENAME = "solution.py"
 _RECURSION = 50_000
 """Deeper than CPython's own 1000; the limit that LiveBench's grader sets."""
@@ -69,20 +70,24 @@ def prepare() -> None:
 
 def run_main(source: bytes) -> int:
     """Run a program as ``python solution.py`` would; return its exit code."""
+    return _finish(execute(source))
+
+
+def execute(source: bytes) -> int:
+    """Run a program up to the end of its main thread; return the exit code that asks for."""
     prepare()
     module = fresh_module("__main__")
     try:
         exec(compile_source(source), module.__dict__)
-        code = 0
     except SystemExit as error:
-        code = _exit_code(error)
+        return _exit_code(error)
     except MemoryError:
         os.write(STDERR, b"MemoryError\n")
-        code = EXIT_MEMORY
+        return EXIT_MEMORY
     except BaseException as error:
-        code = 1
         _show(error)
-    return _finish(code)
+        return 1
+    return 0
 
 
 def _exit_code(error: SystemExit) -> int:
@@ -112,7 +117,7 @@ def _finish(code: int) -> int:
         if not sys.stdout.closed:
             sys.stdout.flush()
         for thing in gc.get_objects():  # files it left open: CPython closes them
-            if issubclass(type(thing), _io._IOBase) and not thing.closed:
+            if issubclass(type(thing), _BUFFERED) and not thing.closed:
                 thing.flush()
     except BaseException as error:
         _show(error)
@@ -177,6 +182,8 @@ def send_result(
             kind, result = TOO_LONG, b""
     except MemoryError:
         kind, result = MEMORY, b""
+    except values.ValueFormError as error:
+        kind, result = ERROR, str(error).encode("utf-8", "backslashreplace")
     except BaseException as error:
         kind, result = ERROR, error_text(error)
     write(CONTENTS, result)

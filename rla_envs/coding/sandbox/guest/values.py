@@ -76,7 +76,7 @@ def decode(data: bytes) -> Any:
         ValueFormError: If it is anything else.
     """
     try:
-        return _value(json.loads(data, parse_constant=_refuse), MAX_DEPTH)
+        return _value(json.loads(data.decode("ascii"), parse_constant=_refuse), MAX_DEPTH)
     except ValueFormError:
         raise
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:

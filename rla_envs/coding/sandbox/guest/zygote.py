@@ -14,6 +14,7 @@ import importlib
 import os
 import resource
 import shutil
+import signal
 import sys
 import threading
 from contextlib import suppress
@@ -55,7 +56,7 @@ def main():
         print(n, rows, dict(counts), f"{n:03d} {1 / n:.3f}", str(error), Counter("abca"), deque([1]))
     sys.stdout.write(" ".join(map(str, rows[0])) + "\\n")
 
-if __name__ != "module":
+if __name__ == "__main__":
     main()
 """
 """Run once, so that what Python makes ready at first use is there before the first fork."""
@@ -70,6 +71,7 @@ class Zygote:
         self.own_namespace = os.pidfd_open(os.getpid())
         self.proc = _private_proc(detach=config.namespaces)
         self.baseline = _address_space(self.proc)
+        self.oom_kills = _oom_kills(self.proc)
         if not config.namespaces and os.listdir(config.workdir):
             raise FileExistsError(f"expected {config.workdir} to be empty: it is emptied after every test")
         self.spare = self.fork()
@@ -174,6 +176,9 @@ class Zygote:
                 status = "timeout"
         else:
             printed = 0
+        if not status and code == -signal.SIGKILL and self.machine_was_out_of_memory():
+            self.reply({"status": "infrastructure", "error": "this machine ran out of memory", "last": True})
+            return
         if not status:
             status = {0: "ok", program.EXIT_MEMORY: "memory"}.get(code, "runtime_error")
         shown = min(errors, _ERROR_TAIL)
@@ -182,6 +187,14 @@ class Zygote:
             (child.out, 0, min(printed, limits["output_bytes"])),
             (child.err, errors - shown, shown),
         )
+
+    def machine_was_out_of_memory(self) -> bool:
+        """Return whether the kernel has killed for want of memory since this was last asked.
+
+        That a process was killed proves nothing: it can arrange that itself.
+        """
+        before, self.oom_kills = self.oom_kills, _oom_kills(self.proc)
+        return self.oom_kills > before
 
     def reply(self, header: dict[str, Any], *parts: tuple[int, int, int]) -> None:
         """Send one message to the parent, with parts of files: descriptor, offset, size."""
@@ -243,6 +256,15 @@ def _address_space(proc: int | None) -> int:
         os.close(fd)
 
 
+def _oom_kills(proc: int | None) -> int:
+    """Return how many processes of this machine were killed for want of memory; 0 if that is not told."""
+    if proc is None:
+        return 0
+    fd = os.open("vmstat", os.O_RDONLY, dir_fd=proc)
+    with open(fd, "rb") as file:
+        return sum(int(line.split()[1]) for line in file if line.startswith(b"oom_kill "))
+
+
 def _warm_up() -> None:
     """Bring the interpreter into the state that every test starts from, the same on every machine."""
     for name in _WARM_MODULES.split():
@@ -257,7 +279,8 @@ def _warm_up() -> None:
     os.cpu_count = lambda: 1
     os.sched_getaffinity = lambda pid: {0}
     threading.stack_size(_THREAD_STACK)
-    program.run_main(_WARM_PROGRAM)
+    program.execute(_WARM_PROGRAM)
+    sys.stdout.flush()
     values.decode(values.encode([1, "a", (2.5, None), {"b": {3}}]))
     del sys.modules["__main__"]
 
