@@ -37,14 +37,14 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from rla_envs.alfworld import shipped
 from rla_envs.alfworld.difficulty import closed_share, hiding_depth, stated_step_budget, target_depth
 from rla_envs.alfworld.edit_operations import EDIT_OPERATIONS, LIMITS
-from rla_envs.alfworld.generator import goal_choices
+from rla_envs.alfworld.generator import ranked_objects
 from rla_envs.alfworld.names import display_names
 from rla_envs.alfworld.plan import Planner
 from rla_envs.alfworld.proposals import propose_edits
@@ -113,11 +113,12 @@ def measured_difficulty(scene: Scene, step_budget: float) -> dict[str, Value]:
     }
 
 
-def _ranked(scene: Scene) -> list[str]:
+def _ranked(scene: Scene) -> Sequence[str]:
     """Return the object types that the goal could have, its own included, from common to rare."""
-    choices = goal_choices(scene.split, scene.goal.task_type, target_depth(scene))
-    names = {c.object for c in choices} | {scene.goal.object}
-    return sorted(names, key=lambda name: (-shipped.commonness(name), name))
+    names = ranked_objects(scene.split, scene.goal.task_type, target_depth(scene))
+    if scene.goal.object in names:
+        return names
+    return sorted({*names, scene.goal.object}, key=lambda name: (-shipped.commonness(name), name))
 
 
 def rarity_rank(scene: Scene, rarity: float) -> int:

@@ -58,6 +58,22 @@ def goal_choices(split: str, task_type: str, depth: int) -> tuple[GoalChoice, ..
     return tuple(choices)
 
 
+@functools.cache
+def ranked_objects(split: str, task_type: str, depth: int) -> tuple[str, ...]:
+    """Return the object types of :func:`goal_choices`, from common to rare."""
+    names = {choice.object for choice in goal_choices(split, task_type, depth)}
+    return tuple(sorted(names, key=lambda name: (-shipped.commonness(name), name)))
+
+
+@functools.cache
+def _choices_by_type(split: str, task_type: str, depth: int) -> dict[str, dict[str, list[GoalChoice]]]:
+    """Return the goals of :func:`goal_choices` by object type and receptacle (or lamp) type."""
+    choices: dict[str, dict[str, list[GoalChoice]]] = {}
+    for choice in goal_choices(split, task_type, depth):
+        choices.setdefault(choice.object, {}).setdefault(choice.receptacle, []).append(choice)
+    return choices
+
+
 def _choices_in(room: shipped.Room, task_type: str, depth: int) -> list[GoalChoice]:
     table = shipped.constants()
     kinds = {shipped.receptacle_type(i) for i in room.receptacles}
@@ -104,13 +120,12 @@ def sample_scene(split: str, difficulty: Mapping[str, Value], rng: np.random.Gen
 def _choose_goal(
     split: str, task_type: str, depth: int, rarity: float, rng: np.random.Generator
 ) -> GoalChoice:
-    choices = goal_choices(split, task_type, depth)
-    if not choices:
+    if not goal_choices(split, task_type, depth):
         raise InvalidTaskError(f"no room of split {split!r} has a {task_type} goal at hiding depth {depth}")
-    ranked = sorted({c.object for c in choices}, key=lambda name: (-shipped.commonness(name), name))
+    ranked = ranked_objects(split, task_type, depth)
     name = ranked[min(int(rarity * len(ranked)), len(ranked) - 1)]
-    target = _pick(rng, sorted({c.receptacle for c in choices if c.object == name}))
-    return _pick(rng, [c for c in choices if (c.object, c.receptacle) == (name, target)])
+    targets = _choices_by_type(split, task_type, depth)[name]
+    return _pick(rng, targets[_pick(rng, sorted(targets))])
 
 
 def _pick(rng: np.random.Generator, options: Sequence[T]) -> T:
