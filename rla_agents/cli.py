@@ -163,6 +163,18 @@ def _report(words: Sequence[str]) -> int:
     return 0
 
 
+def _export(words: Sequence[str]) -> int:
+    from rla_agents.export import export
+
+    return export(words)
+
+
+def _import(words: Sequence[str]) -> int:
+    from rla_agents.dataset import import_
+
+    return import_(words)
+
+
 def _doctor(words: Sequence[str]) -> int:
     from rla_agents.doctor import doctor
 
@@ -175,5 +187,7 @@ _COMMANDS = {
     "envs": Command(_envs, "[ENV ...]", "list environments and their difficulty parameters"),
     "play": Command(_play, "ENV [OPTIONS]", "play a task yourself, in the terminal"),
     "report": Command(_report, "RUN", "make the report of a run folder again"),
+    "export": Command(_export, "RUN [OPTIONS]", "write a run's episodes as training data (sft, dpo, messages)"),
+    "import": Command(_import, "DATASET [OPTIONS]", "teach a model the solved episodes of an export"),
     "doctor": Command(_doctor, "", "what is installed, what is missing, what to type"),
 }
