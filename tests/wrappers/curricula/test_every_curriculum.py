@@ -106,7 +106,8 @@ def test_damaged_or_foreign_state_is_refused(name, damage):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_learner_that_wins_half_loses_all_then_wins_all_never_stalls_it(name):
-    curriculum, rng = bound(name), np.random.default_rng(0)
+    small = {"thompson": {"bins": 3}, "bayesopt": {"memory": 32, "candidates": 32}}
+    curriculum, rng = bound(name, **small.get(name, {})), np.random.default_rng(0)
     half = train(curriculum, rng, 40, lambda task: len(task.payload["order"]) <= 3)
     lost = train(curriculum, rng, 25, lambda task: False)  # 200 episodes a slot of the batch
     won = train(curriculum, rng, 25, lambda task: True)
