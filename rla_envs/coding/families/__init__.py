@@ -1,7 +1,7 @@
 """Families of generated programming problems, with difficulty parameters."""
 
 from rla_envs.coding.families.base import Family
-from rla_envs.coding.families.generator import GeneratedSource, generate, generated_problems
+from rla_envs.coding.families.generator import GeneratedSource, draw_plan, generate, generated_problems
 from rla_envs.coding.families.operation import Operation, Plan, Step
 from rla_envs.coding.families.parameters import PARAMETERS
 from rla_envs.coding.families.register import FAMILIES
@@ -14,6 +14,7 @@ __all__ = [
     "Operation",
     "Plan",
     "Step",
+    "draw_plan",
     "generate",
     "generated_problems",
 ]

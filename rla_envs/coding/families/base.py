@@ -73,10 +73,20 @@ class Family(abc.ABC):
     def special_inputs(self, plan: Plan) -> list[list[Any]]:
         """Return the inputs that ``edge_cases`` of 2 or more adds: ties, extremes; none is empty."""
 
-    def edge_inputs(self, rng: np.random.Generator, level: int, plan: Plan) -> list[tuple[str, list[Any]]]:
-        """Return the edge cases of a level, each with its kind.
+    def rarest_inputs(self, rng: np.random.Generator, plan: Plan) -> list[list[Any]]:
+        """Return the inputs that ``edge_cases`` of 3 adds: the empty one, where there is one."""
+        return [self.draw_input(rng, 0, plan)]
 
-        Level 1 adds the smallest inputs, 2 the special ones, 3 the empty one.
+    def length(self, arguments: list[Any]) -> int:
+        """Return n, the length of an input."""
+        return len(arguments[-1])
+
+    def edge_inputs(
+        self, rng: np.random.Generator, level: int, longest: int, plan: Plan
+    ) -> list[tuple[str, list[Any]]]:
+        """Return the edge cases of a level that are not longer than allowed, each with its kind.
+
+        Level 1 adds the smallest inputs, 2 the special ones, 3 the rarest.
         """
         found: list[tuple[str, list[Any]]] = []
         if level >= 1:
@@ -84,26 +94,25 @@ class Family(abc.ABC):
         if level >= 2:
             found += [("special", arguments) for arguments in self.special_inputs(plan)]
         if level >= 3:
-            found.append(("empty", self.draw_input(rng, self.minimum[3], plan)))
-        return found
+            found += [("rarest", arguments) for arguments in self.rarest_inputs(rng, plan)]
+        return [(kind, arguments) for kind, arguments in found if self.length(arguments) <= longest]
 
-    def draw_plan(self, key: tuple[int, ...], count: int, size: int) -> Plan:
-        """Return ``count`` steps; more steps or larger inputs of the same key keep the earlier ones.
+    def draw_steps(self, key: tuple[int, ...], count: int, size: int) -> tuple[list[Step], Step]:
+        """Return all steps that are not final in random order, and a final one.
 
         Args:
-            key: Seed of the draw.
-            count: Number of steps, the final one included.
+            key: Seed of the draw: order and constants depend on nothing else,
+                and the final step, where several fit, is the first that does.
+            count: Number of steps that the problem is to have, the final one included.
             size: Power of ten that bounds the input's length.
         """
-        middle = [o for o in self.operations if not o.final]
-        final = [o for o in self.operations if o.final and self._fits(o, count, size)]
-        order = np.random.default_rng((*key, 0)).permutation(len(middle))
-        chosen = [middle[int(i)] for i in order[: count - 1]]
-        chosen.append(final[int(np.random.default_rng((*key, 1)).integers(len(final)))])
-        indices = [self.operations.index(o) for o in chosen]
-        return tuple(
-            Step(o, o.draw(np.random.default_rng((*key, 2, i)))) for o, i in zip(chosen, indices, strict=True)
-        )
+        order = [int(i) for i in np.random.default_rng((*key, 0)).permutation(len(self.operations))]
+        steps = []
+        for index in order:
+            operation = self.operations[index]
+            steps.append(Step(operation, operation.draw(np.random.default_rng((*key, 1, index)))))
+        final = [s for s in steps if s.operation.final and self._fits(s.operation, count, size)]
+        return [s for s in steps if not s.operation.final], final[0]
 
     def _fits(self, operation: Operation, count: int, size: int) -> bool:
         if size >= HEAVY_SIZE:

@@ -28,6 +28,9 @@ RANDOM_TESTS = 14
 
 _POOL = 48
 _RARE_TRIES = 60
+_COMMONEST = 0.7
+"""Largest share of small inputs that may have the same answer."""
+
 _ATTEMPTS = 60
 _TOO_SLOW_SIZE = 5
 _FAILED = object()
@@ -61,9 +64,11 @@ def generate(difficulty: Mapping[str, Value], seed: int) -> Problem:
     values = {p.name: int(difficulty[p.name]) for p in PARAMETERS}
     family = list(FAMILIES.values())[values["family"]]
     kind = IO_KINDS[values["io_kind"]]
-    plan, pool = _lively_plan(family, values, seed)
     size, level = values["size"], values["edge_cases"]
-    edges = _inputs(family, plan, family.edge_inputs(np.random.default_rng((seed, 1)), level, plan))
+    plan = draw_plan(values, seed)
+    pool = _small_inputs(family, plan, values, seed)
+    unusual = family.edge_inputs(np.random.default_rng((seed, 1)), level, 10**size, plan)
+    edges = _inputs(family, plan, unusual)
     pool += _rare_inputs(family, plan, [*edges, *pool], _lengths(family, values), seed)
     broken = [(other, _outcomes(family, other, [*edges, *pool])) for other in broken_plans(plan)]
     broken = [(other, outcomes) for other, outcomes in broken if outcomes]
@@ -99,21 +104,42 @@ def generate(difficulty: Mapping[str, Value], seed: int) -> Problem:
     )
 
 
-def _lively_plan(family: Family, values: Mapping[str, int], seed: int) -> tuple[Plan, list[_Input]]:
-    """Return the first plan whose every step changes some answer, with small random inputs."""
+def draw_plan(difficulty: Mapping[str, Value], seed: int) -> Plan:
+    """Return the steps of the problem of a difficulty and a seed.
+
+    Steps are taken in random order, each only if it and the earlier ones all
+    change some answer, and put last, or where it does; so a problem with more
+    steps has those of the one with fewer, as long as there are enough.
+
+    Raises:
+        InvalidTaskError: If there are not enough such steps.
+    """
+    values = {p.name: int(difficulty[p.name]) for p in PARAMETERS}
+    family = list(FAMILIES.values())[values["family"]]
     for attempt in range(_ATTEMPTS):
-        plan = family.draw_plan((seed, attempt), values["operations"], values["size"])
-        lengths = _lengths(family, values)
-        rng = np.random.default_rng((seed, 0))
-        drawn = [("random", family.draw_input(rng, length, plan)) for length in lengths]
-        pool = _inputs(family, plan, drawn)
-        commonest = Counter(repr(test.answer) for test in pool).most_common(1)[0][1]
-        lively = commonest <= len(pool) * 0.7
-        if lively and all(_outcomes(family, other, pool) for other in shortened_plans(plan)):
-            return plan, pool
+        steps, final = family.draw_steps((seed, attempt), values["operations"], values["size"])
+        plan: Plan = (final,)
+        while steps and len(plan) < values["operations"]:
+            step = steps.pop(0)
+            longer = ((*plan[:place], step, *plan[place:]) for place in range(len(plan) - 1, -1, -1))
+            plan = next((p for p in longer if _all_steps_matter(family, p, values, seed)), plan)
+        answers = Counter(repr(test.answer) for test in _small_inputs(family, plan, values, seed))
+        if len(plan) == values["operations"] and max(answers.values()) <= answers.total() * _COMMONEST:
+            return plan
     raise InvalidTaskError(
         f"no {family.name} problem with {values['operations']} steps that all matter in {_ATTEMPTS} draws"
     )
+
+
+def _all_steps_matter(family: Family, plan: Plan, values: Mapping[str, int], seed: int) -> bool:
+    pool = _small_inputs(family, plan, values, seed)
+    return all(_outcomes(family, other, pool) for other in shortened_plans(plan))
+
+
+def _small_inputs(family: Family, plan: Plan, values: Mapping[str, int], seed: int) -> list[_Input]:
+    rng = np.random.default_rng((seed, 0))
+    drawn = [("random", family.draw_input(rng, length, plan)) for length in _lengths(family, values)]
+    return _inputs(family, plan, drawn)
 
 
 def _lengths(family: Family, values: Mapping[str, int]) -> list[int]:

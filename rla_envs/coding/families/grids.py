@@ -369,6 +369,14 @@ class Grids(Family):
         """Return the bounds on the number of cells."""
         return [f"The grid has at least {self.minimum[edge_cases]} and at most {10**size} cells."]
 
+    def length(self, arguments: list[Any]) -> int:
+        """Return the number of cells."""
+        return sum(map(len, arguments[0]))
+
+    def rarest_inputs(self, rng: np.random.Generator, plan: Plan) -> list[list[Any]]:
+        """Return two corners that meet only diagonally, and a single wall."""
+        return [[[".#", "#."]], [["#"]]]
+
     def draw_input(self, rng: np.random.Generator, n: int, plan: Plan) -> list[Any]:
         """Return a grid of about ``n`` cells, at least two by two from 4 on; larger ones have fewer walls."""
         root = max(1, math.isqrt(n))

@@ -14,6 +14,9 @@ from rla_envs.task import Task
 
 IO_KINDS = ("functional", "stdin")
 
+EDGE_KINDS = ("smallest", "special", "rarest")
+"""Kinds of tests that are edge cases; the others are ``"random"`` and ``"large"``."""
+
 
 def _of_problem(measure: Callable[[Problem], float]) -> Callable[[Task], float]:
     return lambda task: measure(Problem.from_dict(task.payload["problem"]))
@@ -36,8 +39,7 @@ def input_size(problem: Problem) -> float:
 
 def edge_tests(problem: Problem) -> float:
     """Return the number of tests that are edge cases."""
-    kinds = problem.metadata["test_kinds"]
-    return float(sum(kind in ("smallest", "special", "empty") for kind in kinds))
+    return float(sum(kind in EDGE_KINDS for kind in problem.metadata["test_kinds"]))
 
 
 def words(problem: Problem) -> float:
@@ -79,7 +81,7 @@ PARAMETERS = (
         high=3,
         default=1,
         meaning="which edge cases are allowed and tested: 0 none, 1 the smallest inputs, 2 also ties and "
-        "extreme values, 3 also the empty input (where the family has one)",
+        "extreme values, 3 also the empty input, or one as rare",
         statistic=_of_problem(edge_tests),
     ),
     DifficultyParameter(

@@ -218,6 +218,10 @@ class Parsing(Family):
         ),
     )
 
+    def rarest_inputs(self, rng: np.random.Generator, plan: Plan) -> list[list[Any]]:
+        """Return a number in many parentheses, and one of zeros only."""
+        return [["((((5))))"], ["0000"]]
+
     def draw_input(self, rng: np.random.Generator, n: int, plan: Plan) -> list[Any]:
         """Return one expression of at most ``n`` characters."""
         symbols = ["+", *(SYMBOLS[step.operation.name] for step in plan[:-1])]
@@ -252,7 +256,7 @@ class Parsing(Family):
         """Return nested parentheses, every operator on zeros, the largest numbers, and a long chain."""
         symbols = ["+", *(SYMBOLS[step.operation.name] for step in plan[:-1])]
         return [
-            ["((7))+(((2)))"],
+            ["((7))+(2)"],
             ["0" + "".join(symbol + "0" for symbol in symbols)],
             ["1008" + "".join(symbol + "1008" for symbol in reversed(symbols))],
             ["8" + "".join(f"{symbol}{3 + i % 4}{symbol}2" for i, symbol in enumerate(symbols))],
