@@ -1,46 +1,24 @@
-"""Find environments by id and read their difficulty parameters without making one."""
+"""Make environments and read their difficulty parameters without making one."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Any, cast
 
 import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
 
-import rla_envs
 from rla_envs.adaptive import AdaptiveEnv
 from rla_envs.difficulty import DifficultyParameter
-from rla_envs.errors import InputError, unknown_name
-
-
-def find_env(env_id: str) -> str:
-    """Return the id under which Gymnasium knows an environment.
-
-    Args:
-        env_id: A registered id; ``"module:ID"`` imports the module first, which
-            is how environments from outside this package come in.
-
-    Raises:
-        UnknownNameError: If there is none of that name; suggests the closest one.
-    """
-    module, _, name = env_id.rpartition(":")
-    if module:
-        try:
-            importlib.import_module(module)
-        except ImportError as error:
-            raise InputError(f"environment {env_id!r}: cannot import {module} ({error})") from error
-    if name not in gym.registry:
-        raise unknown_name("environment", name, rla_envs.env_ids())
-    return name
+from rla_envs.errors import InputError
+from rla_envs.registry import find_env
 
 
 def make_env(env_id: str, kwargs: Mapping[str, Any]) -> gym.Env[Any, Any]:
     """Make an environment.
 
     Args:
-        env_id: As for :func:`find_env`.
+        env_id: As for :func:`rla_envs.registry.find_env`.
         kwargs: Its keywords.
 
     Raises:

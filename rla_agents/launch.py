@@ -13,8 +13,8 @@ import tyro
 
 from rla_agents.command_line import parse
 from rla_agents.config import TrainConfig, drop_stale, layers
-from rla_agents.environments import find_env
 from rla_envs.errors import InputError
+from rla_envs.registry import find_env
 from wrappers.curricula.registry import check_arguments
 
 

@@ -13,9 +13,10 @@ from rich.table import Table
 
 import rla_envs
 from rla_agents.command_line import parse
-from rla_agents.environments import difficulty_parameters, find_env
+from rla_agents.environments import difficulty_parameters
 from rla_envs.difficulty import DifficultyParameter
 from rla_envs.errors import RLAError
+from rla_envs.registry import find_env
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,7 @@ from rla_envs.coding.env import LiveBenchCodingEnv
 from rla_envs.coding.grade import Grader
 from rla_envs.difficulty import parse_difficulty
 from rla_envs.errors import InputError, InvalidTaskError
+from rla_envs.spaces import Unicode
 from rla_envs.task import Task
 from wrappers import FreeParameters, LostSteps, curricula
 from wrappers.curricula.registry import PROPOSAL_LIMIT, drain_events, next_proposal
@@ -183,6 +184,12 @@ class Loop:
         source = self._env.unwrapped
         if not isinstance(source, AdaptiveEnv):
             raise InputError(f"env.id: expected an adaptive environment, got {config.env.id}; see rla envs")
+        for part, space in (("observations", source.observation_space), ("actions", source.action_space)):
+            if not isinstance(space, Unicode):
+                raise InputError(
+                    f"env.id: expected an environment of texts, for a language model; {config.env.id} has "
+                    f"{part} in {space}. Train on it with a library for such spaces, or wrap it into text"
+                )
         self._check_evaluation(source)
         parameters = {p.name: p for p in source.difficulty_parameters}
         self.task_types = parameters["task_type"].names if "task_type" in parameters else ()

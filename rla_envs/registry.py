@@ -73,12 +73,12 @@ def find_env(env_id: str) -> str:
     if module:
         try:
             importlib.import_module(module)
-        except ModuleNotFoundError as error:
+        except ImportError as error:
             raise InputError(
                 f"environment {env_id!r}: expected an importable module before ':'; {error}"
             ) from error
     if name not in gym.registry:
-        raise unknown_name("environment", env_id, _ENVIRONMENTS)
+        raise unknown_name("environment", name, _ENVIRONMENTS)
     return name
 
 
