@@ -11,6 +11,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +19,9 @@ from rla_envs.errors import InputError, RLAError, missing_extra, unknown_name
 
 if TYPE_CHECKING:
     from rla_agents.launch import Launch
+
+
+_OURS = ("benchmarks", "rla_agents", "rla_envs", "wrappers")
 
 
 class Command(NamedTuple):
@@ -41,8 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Words after the program's name; those of this process if None.
 
     Returns:
-        The exit code: 0 for success, 1 if ``doctor`` found something missing,
-        2 for bad input or a failure with a known cause, 130 after an interrupt.
+        The exit code: 0 for success, 1 if ``doctor`` found something missing or
+        ``bench run`` left broken episodes, 2 for bad input or a failure with a
+        known cause, 130 after an interrupt.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     try:
@@ -51,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error))
     except ImportError as error:
         # A package that an extra brings; our own modules are always there.
-        if error.name is None or error.name.split(".")[0] in ("rla_agents", "rla_envs", "wrappers"):
+        if error.name is None or error.name.split(".")[0] in _OURS:
             raise
         return _fail(str(missing_extra(f"rla {words[0]}", "train", error)))
     except BrokenPipeError:
@@ -181,13 +186,22 @@ def _doctor(words: Sequence[str]) -> int:
     return doctor(words)
 
 
+def _bench(words: Sequence[str]) -> int:
+    # By name: benchmarks stand above this package, which knows nothing of them but this command.
+    command: Callable[[Sequence[str]], int] = import_module("benchmarks.bench.command").bench
+    return command(words)
+
+
 _COMMANDS = {
     "demo": Command(_demo, "[OPTIONS]", "the closed loop on the embedded models; prints the report's path"),
     "train": Command(_train, "[CONFIG.toml] [OPTIONS]", "train policy and reward model while tasks adapt"),
     "envs": Command(_envs, "[ENV ...]", "list environments and their difficulty parameters"),
     "play": Command(_play, "ENV [OPTIONS]", "play a task yourself, in the terminal"),
     "report": Command(_report, "RUN", "make the report of a run folder again"),
-    "export": Command(_export, "RUN [OPTIONS]", "write a run's episodes as training data (sft, dpo, messages)"),
+    "export": Command(
+        _export, "RUN [OPTIONS]", "write a run's episodes as training data (sft, dpo, messages)"
+    ),
     "import": Command(_import, "DATASET [OPTIONS]", "teach a model the solved episodes of an export"),
+    "bench": Command(_bench, "COMMAND ...", "benchmarks: run a suite, compare runs"),
     "doctor": Command(_doctor, "", "what is installed, what is missing, what to type"),
 }

@@ -172,6 +172,14 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
             f"because {reason}. Relax a parameter."
         )
 
+    def all_tasks(self) -> Sequence[Task]:
+        """Return every task, in a fixed order, where tasks are a set and not drawn without end.
+
+        Raises:
+            InputError: If they are drawn without end.
+        """
+        raise InputError(f"{type(self).__name__} draws tasks without end; use sample_task")
+
     @abc.abstractmethod
     def check_task(self, task: Task) -> TaskCheck:
         """Return whether the task may be presented, with a witness that solves it."""

@@ -20,7 +20,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from rla_agents.toml_config import dump_toml, parse_value, read_toml
 from rla_envs.errors import InputError, UnknownNameError
@@ -32,6 +32,9 @@ CONFIG, TRACES, SUMMARY, TIMINGS = "config.toml", "traces.jsonl", "summary.json"
 
 Stop = Literal["solved", "failed", "budget", "agent_error", "infrastructure"]
 """Why an episode ended: the task's verdict, its step budget, or a failure of agent or machinery."""
+
+Action: TypeAlias = str | int | float | list[Any] | dict[str, Any]
+"""What an agent did, as JSON."""
 
 RecordT = TypeVar("RecordT")
 
@@ -50,7 +53,7 @@ class Config:
             ``"model"`` or ``"third-party"``.
         seed: Seed of all that is random about the agent, and of resets; the tasks are the suite's.
         episodes: How many episodes the run has when it is finished; for the adaptive protocol the most.
-        limit: The first so many tasks of each cell; 0 is all of them.
+        limit: At most so many tasks, taken from the cells in turn; 0 is all of them.
         attempts: How often each task is played.
         step_seconds: Longest an agent may take over one action.
         episode_seconds: Longest an agent may take over one episode's actions together.
@@ -92,7 +95,7 @@ class Step:
     """
 
     observation: str
-    action: str | int | float | list[Any] | dict[str, Any]
+    action: Action
     reward: float = 0.0
     error: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -393,12 +396,8 @@ def _value(hint: object, value: object, where: str) -> object:
         return tuple(parse_record(Step, step, f"{where}[{i}]") for i, step in enumerate(value))
     if hint == Mapping[str, Success] and isinstance(value, Mapping):
         return {name: parse_record(Success, cell, f"{where}.{name}") for name, cell in value.items()}
-    if (
-        typing.get_origin(hint) is not None
-        and isinstance(value, list | dict)
-        and type(value) in map(typing.get_origin, typing.get_args(hint))
-    ):
-        return value  # an action that is a list or an object: any JSON
+    if hint == Action and isinstance(value, list | dict):
+        return value
     try:
         return parse_value(hint, value)
     except (TypeError, KeyError) as error:

@@ -272,6 +272,10 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         given = {**self._difficulty, **parse_difficulty(self._source.parameters, difficulty)}
         return self._source.sample(given, rng, self.check_task)
 
+    def all_tasks(self) -> Sequence[Task]:
+        """Return every real game, in the data set's order; raises InputError where games are generated."""
+        return super().all_tasks() if self._source is None else self._source.every(self._difficulty)
+
     def _sample_task(self, difficulty: dict[str, Value], rng: np.random.Generator) -> Task:
         scene = sample_scene(self.split, difficulty, rng)
         return Task(self.task_env_id, difficulty, scene.payload())

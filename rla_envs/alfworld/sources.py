@@ -99,6 +99,10 @@ class DataSetGames:
             reason = f"{self.dataset.path(game)}: {checked.reason}"
         raise InvalidTaskError(f"no game in {_DRAWS} draws can be played; the last one is {reason}")
 
+    def every(self, given: Mapping[str, Value]) -> list[Task]:
+        """Return all games, in the order of the data set."""
+        return [self.dataset.task(game, self._env_id, _budget(given)) for game in self.dataset.games]
+
 
 class OneGame:
     """The game of one file: only its step budget can be chosen.
@@ -131,11 +135,15 @@ class OneGame:
         Raises:
             InvalidTaskError: If it does not pass the check.
         """
-        task = Task(self._env_id, {**self._fixed, "step_budget": _budget(given)}, self._payload)
+        task = self.every(given)[0]
         checked = check(task)
         if not checked.valid:
             raise InvalidTaskError(f"game file {self._path}: {checked.reason}")
         return task
+
+    def every(self, given: Mapping[str, Value]) -> list[Task]:
+        """Return the game, alone."""
+        return [Task(self._env_id, {**self._fixed, "step_budget": _budget(given)}, self._payload)]
 
 
 def _budget(given: Mapping[str, Value]) -> float:

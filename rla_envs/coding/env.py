@@ -172,6 +172,15 @@ class LiveBenchCodingEnv(AdaptiveEnv[str, str]):
         """End the sandbox; the next program starts another."""
         self._grader.close()
 
+    def all_tasks(self) -> Sequence[Task]:
+        """Return every problem of a fixed set, the easiest first; raises InputError for the other sources."""
+        if not isinstance(self._source, FixedSource):
+            return super().all_tasks()
+        return [
+            Task(self.task_env_id, difficulty, {"problem": problem.to_dict()})
+            for problem, difficulty in self._source.every()
+        ]
+
     def _sample_task(self, difficulty: dict[str, Value], rng: np.random.Generator) -> Task:
         problem = self._source.sample(difficulty, rng)
         return Task(self.task_env_id, difficulty, {"problem": problem.to_dict()})

@@ -129,6 +129,17 @@ class FixedSource:
         band = _band(len(self.problems), self._parameters, difficulty)
         return self.problems[band[int(rng.integers(len(band)))]]
 
+    def every(self) -> list[tuple[Problem, dict[str, Value]]]:
+        """Return all problems with their difficulty, in the order of the measure."""
+        if not self._parameters:
+            return [(problem, {}) for problem in self.problems]
+        levels = range(int(self._parameters[0].low), int(self._parameters[0].high) + 1)
+        return [
+            (self.problems[place], {"level": level})
+            for level in levels
+            for place in _band(len(self.problems), self._parameters, {"level": level})
+        ]
+
     def holds(self, problem: Problem) -> bool:
         """Return whether this very problem is one of the set."""
         return problem.content_hash in self._known
