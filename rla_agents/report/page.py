@@ -44,15 +44,10 @@ def write_report(run_dir: str | Path) -> Path:
 
 def _render(run: Run) -> str:
     found = sections.comparisons(run)
-    selection = select(run, _value_names(str(run.setting("env", "id", ""))))
-    assets = resources.files("rla_agents.report") / "assets"
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string((assets / "page.html").read_text(encoding="utf-8")).render(
+    selection = select(run, value_names(str(run.setting("env", "id", ""))))
+    return render(
+        "page.html",
         run=run,
-        style=(assets / "page.css").read_text(encoding="utf-8"),
-        script=(assets / "viewer.js").read_text(encoding="utf-8"),
         facts=_facts(run),
         cards=sections.cards(run, found),
         comparisons=found,
@@ -70,6 +65,31 @@ def _render(run: Run) -> str:
         selection=selection,
         notes=list(dict.fromkeys(run.notes)),
         in_words=sections.in_words,
+    )
+
+
+def render(template: str, package: str = "rla_agents.report", **values: object) -> str:
+    """Return a page made from a template, with this report's look and viewer; values are escaped.
+
+    Args:
+        template: Its name among the package's assets.
+        package: Where it lies. It may include the assets of this report.
+        values: What the template shows.
+    """
+    assets = resources.files("rla_agents.report") / "assets"
+    environment = jinja2.Environment(
+        loader=jinja2.ChoiceLoader(
+            [jinja2.PackageLoader(name, "assets") for name in dict.fromkeys((package, "rla_agents.report"))]
+        ),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(
+        style=(assets / "page.css").read_text(encoding="utf-8"),
+        script=(assets / "viewer.js").read_text(encoding="utf-8"),
+        **values,
     )
 
 
@@ -95,7 +115,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in facts]
 
 
-def _value_names(env_id: str) -> ValueNames:
+def value_names(env_id: str) -> ValueNames:
     """Return the names of difficulty values, from the environment if it is installed here."""
     try:
         parameters = difficulty_parameters(env_id)

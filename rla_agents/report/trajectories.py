@@ -56,7 +56,7 @@ def select(run: Run, names: ValueNames, limit: int = LIMIT) -> Selection:
         limit: Most episodes to embed.
     """
     entries = [
-        _Entry(offset, _text(row.get("phase")), _integer(row.get("iteration")), bool(row.get("success")))
+        _Entry(offset, shown_text(row.get("phase")), _integer(row.get("iteration")), bool(row.get("success")))
         for offset, row in run.rows("traces.jsonl")
     ]
     if len(entries) <= limit:
@@ -106,20 +106,20 @@ def _spread(keys: Sequence[tuple[str, int]], count: int) -> list[tuple[str, int]
 
 def _episode(row: Row, names: ValueNames) -> Row:
     difficulty = named_values(row.get("difficulty"), names)
-    prompt = _text(row.get("prompt"))
+    prompt = shown_text(row.get("prompt"))
     steps = row.get("steps")
     return {
-        "phase": _text(row.get("phase")),
+        "phase": shown_text(row.get("phase")),
         "iteration": _integer(row.get("iteration")),
-        "env": _text(row.get("env_id")),
-        "task": _text(row.get("task_id")),
+        "env": shown_text(row.get("env_id")),
+        "task": shown_text(row.get("task_id")),
         "seed": row.get("seed"),
-        "goal": _goal(prompt),
+        "goal": goal_of(prompt),
         "type": difficulty.get("task_type", ""),
         "difficulty": difficulty,
         "outcome": "broken" if row.get("stop") == "error" else "won" if row.get("success") else "lost",
-        "stop": _text(row.get("stop")),
-        "error": _text(row.get("error")),
+        "stop": shown_text(row.get("stop")),
+        "error": shown_text(row.get("error")),
         "retries": row.get("retries"),
         "optimal": row.get("optimal_length"),
         "tokens": row.get("token_count"),
@@ -131,9 +131,9 @@ def _episode(row: Row, names: ValueNames) -> Row:
 def _step(step: Row) -> Row:
     votes = step.get("votes")
     return {
-        "action": _text(step.get("action")),
-        "next": _text(step.get("next_observation")),
-        "error": _text(step.get("error")),
+        "action": shown_text(step.get("action")),
+        "next": shown_text(step.get("next_observation")),
+        "error": shown_text(step.get("error")),
         "votes": [vote for vote in votes if vote in (-1, 0, 1)] if isinstance(votes, list) else [],
         "oracle": _number(step.get("oracle")),
         "reward": _number(step.get("reward")),
@@ -155,12 +155,14 @@ def named_values(difficulty: object, names: ValueNames) -> dict[str, str]:
     return words
 
 
-def _goal(prompt: str) -> str:
+def goal_of(prompt: str) -> str:
+    """Return what a first observation asks for: the goal it names, or else its first line."""
     found = _GOAL.search(prompt)
     return (found.group(1) if found else prompt.strip().split("\n", 1)[0])[:200].strip()
 
 
-def _text(value: Any) -> str:
+def shown_text(value: Any) -> str:
+    """Return a value as text, cut where a page could not show it all."""
     text = "" if value is None else value if isinstance(value, str) else str(value)
     if len(text) <= _LONGEST_TEXT:
         return text

@@ -5,7 +5,13 @@
   const byId = (id) => document.getElementById(id);
   const list = byId("list"), detail = byId("episode"), count = byId("count");
   const phases = { train: "training", eval_before: "evaluation before", eval_after: "evaluation after" };
-  const outcomes = { won: "solved", lost: "not solved", broken: "machinery failed" };
+  const outcomes = { won: "solved", lost: "not solved", failed: "agent failed, counted as lost", broken: "machinery failed" };
+  const some = (has) => episodes.some((episode) => episode.steps.some(has));
+  // Columns that say nothing in any episode are left out.
+  const columns = {
+    votes: some((step) => step.votes.length), oracle: some((step) => step.oracle !== null),
+    verdict: some((step) => step.verdict), advantage: some((step) => step.advantage !== null),
+  };
   let shown = [], selected = -1;
 
   const make = (tag, className, text) => {
@@ -26,10 +32,12 @@
     }
   };
   fill(byId("phase"), episodes.map((episode) => episode.phase), (phase) => phases[phase] || phase);
+  fill(byId("outcome"), episodes.map((episode) => episode.outcome), (outcome) => outcomes[outcome]);
   fill(byId("type"), episodes.map((episode) => episode.type), (type) => type);
   byId("type").parentElement.hidden = byId("type").options.length === 1;
   const texts = episodes.map((episode) =>
-    [episode.goal, episode.task, episode.prompt, ...episode.steps.flatMap((step) => [step.action, step.next])]
+    [episode.goal, episode.task, episode.error, episode.prompt,
+      ...episode.steps.flatMap((step) => [step.action, step.next, step.verdict])]
       .join("\n").toLowerCase());
 
   const filter = () => {
@@ -86,8 +94,10 @@
     if (!episode.steps.length) { detail.append(make("p", "empty", "No step was taken.")); return; }
     const table = make("table");
     const head = table.createTHead().insertRow();
-    for (const [name, className] of [["#", "number"], ["Action", ""], ["What came back", ""], ["Votes", ""],
-      ["Oracle", ""], ["Reward", "number"], ["Advantage", "number"]]) {
+    for (const [name, className, wanted] of [["#", "number", true], ["Action", "", true],
+      ["What came back", "", true], ["Verdict", "", columns.verdict], ["Votes", "", columns.votes],
+      ["Oracle", "", columns.oracle], ["Reward", "number", true], ["Advantage", "number", columns.advantage]]) {
+      if (!wanted) continue;
       const cell = make("th", className, name);
       cell.scope = "col";
       head.append(cell);
@@ -105,7 +115,7 @@
 
   const row = (step, index) => {
     const line = make("tr");
-    line.append(make("td", "number", index + 1), make("td", "action text", step.action));
+    line.append(make("td", "number", index + 1), make("td", "action text" + (step.action.includes("\n") ? " code" : ""), step.action));
     const result = make("td", "text result", step.next);
     if (step.error) result.append(make("div", "mistake", step.error));
     const votes = make("td", "votes");
@@ -118,7 +128,12 @@
       advantage.classList.add(step.advantage >= 0 ? "plus" : "minus");
       advantage.style.setProperty("--tint", Math.min(1, Math.abs(step.advantage) / 2).toFixed(2));
     }
-    line.append(result, votes, oracle, make("td", "number", step.reward === null ? "–" : signed(step.reward)), advantage);
+    line.append(result);
+    if (columns.verdict) line.append(make("td", "text verdict", step.verdict));
+    if (columns.votes) line.append(votes);
+    if (columns.oracle) line.append(oracle);
+    line.append(make("td", "number", step.reward === null ? "–" : signed(step.reward)));
+    if (columns.advantage) line.append(advantage);
     return line;
   };
 
@@ -134,6 +149,19 @@
   for (const id of ["phase", "outcome", "type"]) byId(id).addEventListener("change", filter);
   byId("search").addEventListener("input", filter);
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
+  // A link "#trace-7" elsewhere on the page opens the episode whose place is 7.
+  const follow = () => {
+    const place = /^#trace-(\d+)$/.exec(location.hash);
+    const index = place ? episodes.findIndex((episode) => episode.place === Number(place[1])) : -1;
+    if (index < 0) return;
+    for (const id of ["phase", "outcome", "type", "search"]) byId(id).value = "";
+    filter();
+    open(index);
+    byId("viewer").scrollIntoView();
+    list.focus({ preventScroll: true });
+  };
+  window.addEventListener("hashchange", follow);
   byId("viewer").hidden = false;
   filter();
+  follow();
 })();
