@@ -115,6 +115,19 @@ def test_state_of_another_space_or_version_is_refused_and_changes_nothing(name, 
 
 
 @pytest.mark.parametrize("name", curriculum_names())
+@pytest.mark.parametrize(
+    "damage",
+    [{"events": "ab"}, {"groups": {"wasted": ["x"], "open": {}}}, {"groups": {"wasted": [], "open": 3}}],
+)
+def test_state_that_would_not_read_back_as_itself_is_refused(name, damage):
+    curriculum = make(name, SPACE)
+    state = curriculum.state_dict()
+    with pytest.raises(InputError, match="is damaged"):
+        curriculum.load_state_dict({**state, **damage})
+    assert curriculum.state_dict() == state
+
+
+@pytest.mark.parametrize("name", curriculum_names())
 def test_damage_anywhere_in_the_state_is_refused_or_harmless(name):
     curriculum, rng = make(name, SPACE), np.random.default_rng(0)
     for _ in range(12):

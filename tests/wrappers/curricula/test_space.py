@@ -47,6 +47,18 @@ def test_what_is_proposed_reads_back_as_itself(name):
         assert json.dumps(reader.read(difficulty))
 
 
+def test_a_number_and_what_the_space_makes_of_it_are_the_same_difficulty():
+    reader = Difficulties(MIXED)
+    assert (
+        reader.read({"wind": 0.3})
+        == reader.read({"wind": np.float32(0.3)})
+        == {"wind": float(np.float32(0.3))}
+    )
+    points = SpaceTasks(reader)
+    task = points.sample_task({"wind": 0.3}, np.random.default_rng(0))
+    assert points.task(reader.member(task.difficulty)) == task
+
+
 def test_larger_is_harder_in_a_plain_space_and_the_environment_knows_better():
     plain = Difficulties(spaces.Dict({"size": spaces.Discrete(5), "wind": spaces.Box(0.0, 2.0, ())}))
     assert plain.hardness({"size": 4, "wind": 0.0}).tolist() == [1.0, 0.0]
