@@ -10,7 +10,6 @@ import numpy as np
 from benchmarks.studies.learners import SCENARIOS
 from wrappers import curricula
 from wrappers.curricula.base import GROUP_SIZE
-from wrappers.protocols import Curriculum
 
 GRIDNAV = "GridNav"
 """Name of the scenario with the real learner."""
@@ -107,13 +106,11 @@ def _navigate(race: Race, budget: Budget) -> dict[str, Any]:
     # Not above: simulated learners need no torch, and it takes seconds to load.
     import torch
 
-    from benchmarks.studies.navigator import Navigator, exam
-    from rla_envs.gridnav.env import GridNavEnv
+    from benchmarks.studies.navigator import Navigator, difficulty_space, exam
 
     torch.set_num_threads(1)
-    arm, source, tasks = ARMS[race.arm], GridNavEnv(), exam()
-    curriculum: Curriculum = curricula.make(arm.name, source.difficulty_space, tasks=source, **arm.kwargs)
-    navigator = Navigator(curriculum, source, race.seed)
+    arm, tasks = ARMS[race.arm], exam()
+    navigator = Navigator(curricula.make(arm.name, difficulty_space(), **arm.kwargs), race.seed)
     curve: list[float] = []
     reached = False
     while navigator.steps < budget.steps and not reached:
