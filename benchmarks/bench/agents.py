@@ -26,6 +26,7 @@ import importlib.metadata
 import importlib.util
 import inspect
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -96,7 +97,7 @@ def find_agent(spec: str) -> AgentSpec:
         if not rest or (head == "openai" and "@http" not in rest):
             form = "openai:MODEL@URL" if head == "openai" else f"{head}:MODEL"
             raise InputError(f"agent {spec!r}: expected {form}")
-        return AgentSpec(spec, _MODELS[head], "model", rest)
+        return AgentSpec(re.sub(r"//[^@/]*@", "//", spec), _MODELS[head], "model", rest)
     if Path(spec, "config.toml").is_file():
         return AgentSpec(
             f"policy:{Path(spec).resolve()}", _MODELS["policy"], "model", str(Path(spec).resolve())
@@ -136,7 +137,7 @@ def task_info(suite: str, cell: str, opening: Opening, seed: int, attempt: int, 
         "attempt": attempt,
         "observation_space": opening.observation_space,
         "action_space": opening.action_space,
-        "commands": opening.seen.info.get("admissible_commands"),
+        "whole_answers": opening.whole_answers,
     }
     return {**told, "witness": opening.witness} if kind == "privileged" else told
 

@@ -60,6 +60,7 @@ class Opening(NamedTuple):
         observation_space: The environment's.
         action_space: The environment's.
         witness: Actions that solve the task.
+        whole_answers: Whether an action is all that an agent says.
     """
 
     seen: Seen
@@ -72,6 +73,7 @@ class Opening(NamedTuple):
     observation_space: gym.Space[Any]
     action_space: gym.Space[Any]
     witness: tuple[Any, ...]
+    whole_answers: bool
 
 
 class Contents(NamedTuple):
@@ -141,6 +143,7 @@ class Stage:
             observation_space=env.observation_space,
             action_space=env.action_space,
             witness=check.witness,
+            whole_answers=source.whole_answers,
         )
 
     def step(self, action: Any) -> Seen:
