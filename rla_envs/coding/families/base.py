@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rla_envs.coding.families.formats import InputFormat
-from rla_envs.coding.families.operation import Operation, Plan, Step, definitions, renamed
+from rla_envs.coding.families.operation import Operation, Plan, Step, definitions
 
 HEAVY_SIZE = 4
 """From this size on the final step is one whose brute force is too slow."""
@@ -157,13 +157,11 @@ class Family(abc.ABC):
             kind: ``"stdin"`` or ``"functional"``.
             brute: Whether to use the brute force of each step.
         """
-        functions = [step.function(brute) for step in plan]
-        used = [*functions, *self.helpers(plan, brute)]
+        helpers = self.helpers(plan, brute)
         if kind == "stdin":
-            used.append(self.form.read)
-        imports, texts = definitions(used)
-        names = [(f.__name__, s.operation.fast.__name__) for f, s in zip(functions, plan, strict=True)]
-        parts = [renamed(text, names) for text in texts]
+            helpers.append(self.form.read)
+        steps = [(step.operation.fast.__name__, step.function(brute)) for step in plan]
+        imports, parts = definitions(steps, helpers)
         parts.append(self.solve_source(plan, brute))
         if kind == "stdin":
             imports = sorted({*imports, "import sys"})

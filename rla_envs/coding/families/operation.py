@@ -7,7 +7,7 @@ import functools
 import inspect
 import re
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -130,32 +130,58 @@ def _with(plan: Plan, index: int, step: Step) -> Plan:
     return (*plan[:index], step, *plan[index + 1 :])
 
 
-def definitions(functions: Iterable[Callable[..., Any]]) -> tuple[list[str], list[str]]:
-    """Return the import lines and the definitions that functions need, their own included.
+def definitions(
+    steps: Iterable[tuple[str, Callable[..., Any]]], helpers: Iterable[Callable[..., Any]]
+) -> tuple[list[str], list[str]]:
+    """Return the import lines and the definitions of a program.
 
-    Definitions come after those they use. Only what a function names is
-    followed: modules, functions of this package, and constants of its module.
+    Args:
+        steps: Each step's name in the program, and the function that it stands
+            for; a wrong function goes by the name of the right one.
+        helpers: Further functions, under their own names.
+
+    Returns:
+        The imports, and the texts of the helpers, of everything that a
+        function names (other functions of this package, constants of its
+        module), and of the steps.
     """
-    imports: set[str] = set()
-    texts: dict[str, str] = {}
-    for function in functions:
-        _collect(function, imports, texts)
-    return sorted(imports), list(texts.values())
+    named = dict(steps)
+    needed: dict[str, Any] = {}
+    for function in named.values():
+        _collect(function, needed)
+    for helper in helpers:
+        needed[helper.__name__] = helper
+        _collect(helper, needed)
+    imports = {text for text, value in needed.items() if value is _IMPORT}
+    others = {n: v for n, v in needed.items() if v is not _IMPORT and named.get(n) is not v}
+    # A right function that a wrong one calls must not go by the name that the wrong one has taken.
+    moved = {name: f"{name}_base" for name in others if name in named}
+    texts = [_renamed(_text(name, value), moved) for name, value in others.items()]
+    texts += [_renamed(_bare_source(f), {**moved, f.__name__: name}) for name, f in named.items()]
+    return sorted(imports), texts
 
 
-def _collect(function: Callable[..., Any], imports: set[str], texts: dict[str, str]) -> None:
+_IMPORT = object()
+
+
+def _collect(function: Callable[..., Any], needed: dict[str, Any]) -> None:
+    """Add what a function names, and what that names in turn; an import is known by its own text."""
     for name in sorted(_global_names(function.__code__)):
         value = function.__globals__.get(name)
         if isinstance(value, types.ModuleType):
-            imports.add(f"import {name}")
+            needed[f"import {name}"] = _IMPORT
         elif isinstance(value, int | str | tuple):
-            texts.setdefault(name, f"{name} = {value!r}\n")
+            needed[name] = value
         elif isinstance(value, types.FunctionType) and value.__module__.startswith(__package__):
-            if value is not function and name not in texts:
-                _collect(value, imports, texts)
+            if value is not function and name not in needed:
+                needed[name] = value
+                _collect(value, needed)
         elif value is not None:
-            imports.add(f"from {value.__module__} import {name}")
-    texts[function.__name__] = _bare_source(function)
+            needed[f"from {value.__module__} import {name}"] = _IMPORT
+
+
+def _text(name: str, value: Any) -> str:
+    return _bare_source(value) if callable(value) else f"{name} = {value!r}\n"
 
 
 @functools.cache
@@ -184,9 +210,8 @@ def _global_names(code: types.CodeType) -> set[str]:
     return set(code.co_names).union(*map(_global_names, nested))
 
 
-def renamed(text: str, names: Iterable[tuple[str, str]]) -> str:
+def _renamed(text: str, table: Mapping[str, str]) -> str:
     """Return program text with whole identifiers replaced, so that no name tells that it is wrong."""
-    table = dict(names)
     if not table:
         return text
     return re.sub(rf"\b({'|'.join(map(re.escape, table))})\b", lambda found: table[found[1]], text)
