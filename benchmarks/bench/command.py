@@ -18,6 +18,8 @@ commands:
   run SUITE --agent SPEC --out DIR   play a suite; the same command again finishes an interrupted run
   compare A B                        two runs of one suite, task by task
   table RUN...                       a leaderboard
+  report RUN                         make the page of a run again
+  export RUN --format FORMAT         inspect_ai log, Hugging Face results, AgentLab journal, LiveBench files
   suites                             list the suites that come with the package, and the agents
 
 `rla bench COMMAND --help` lists a command's options."""
@@ -56,6 +58,7 @@ def bench(words: Sequence[str]) -> int:
 
 def _run(words: Sequence[str]) -> int:
     from benchmarks.bench.agents import find_agent
+    from benchmarks.bench.report import write_report
     from benchmarks.bench.runner import run_suite
     from benchmarks.bench.suites import load_suite
 
@@ -67,6 +70,7 @@ def _run(words: Sequence[str]) -> int:
     interval = "" if counted.rate is None else f" (95% {counted.low:.3f} to {counted.high:.3f})"
     errors = f"{counted.agent_errors} agent errors, {counted.infrastructure_errors} infrastructure errors"
     print(f"{summary.suite}: {summary.agent}: {rate}{interval}; {errors}")
+    print(write_report(given.out))
     if counted.infrastructure_errors:
         print(
             "rla: some episodes broke and are not scored; the same command plays them again", file=sys.stderr
@@ -105,9 +109,23 @@ def _table(words: Sequence[str]) -> int:
     return table(words)
 
 
+def _report(words: Sequence[str]) -> int:
+    from benchmarks.bench.report import report
+
+    return report(words)
+
+
+def _export(words: Sequence[str]) -> int:
+    from benchmarks.bench.exporters import export
+
+    return export(words)
+
+
 _COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "run": _run,
     "compare": _compare,
     "table": _table,
+    "report": _report,
+    "export": _export,
     "suites": _suites,
 }

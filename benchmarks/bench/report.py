@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+import tyro
 
 from benchmarks.bench.compare import Comparison, compare_runs
 from benchmarks.bench.results import (
@@ -21,6 +24,7 @@ from benchmarks.bench.results import (
 )
 from benchmarks.bench.schema import Step, Success, Trace
 from benchmarks.bench.statistics import by_difficulty
+from rla_agents.command_line import parse
 from rla_agents.files import write_atomic
 from rla_agents.report.charts import Bar, rate_chart
 from rla_agents.report.page import render, value_names
@@ -66,6 +70,23 @@ class CellRow(NamedTuple):
     clustered: str
     agent_errors: int
     broken: int
+
+
+@dataclass(frozen=True)
+class ReportArguments:
+    """Make the page of a benchmark run again: RUN/report.html."""
+
+    run: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """Folder of the run."""
+    against: str | None = None
+    """Folder of a run of the same suite to compare it with."""
+
+
+def report(words: Sequence[str]) -> int:
+    """Make the page that a command line asks for, print its path, and return the exit code 0."""
+    arguments = parse(ReportArguments, words, prog="rla bench report")
+    print(write_report(arguments.run, arguments.against))  # noqa: T201
+    return 0
 
 
 def write_report(
