@@ -187,7 +187,8 @@ class ClosedLoopEnv(AECEnv):  # type: ignore[misc]
             raise unknown_name("environment reward", environment_reward, ENVIRONMENT_REWARDS)
         if isinstance(votes, bool) or not isinstance(votes, int) or votes < 1:
             raise InputError(f"votes: expected an integer of 1 or more, got {votes!r}")
-        if isinstance(step_weight, bool) or not 0.0 <= step_weight < np.inf:
+        number = isinstance(step_weight, int | float) and not isinstance(step_weight, bool)
+        if not number or not 0.0 <= step_weight < np.inf:
             raise InputError(f"step_weight: expected a number of 0 or more, got {step_weight!r}")
         self._env: gym.Env[Any, Any] = gym.make(find_env(env_id), render_mode=render_mode, **kwargs)
         if not isinstance(self._env.unwrapped, AdaptiveEnv):
@@ -247,12 +248,16 @@ class ClosedLoopEnv(AECEnv):  # type: ignore[misc]
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
         """Start a game; a seed also forgets the previous task and all results."""
+        if options is not None and not isinstance(options, Mapping):
+            raise InputError(f"options: expected a mapping, got {options!r}")
         if seed is not None or self._rng is None:
             self._rng = np.random.default_rng(seed)
             self._record.clear()
             self._task, self._last_game = None, (0.0, 0.0)
-        given = (options or {}).get("task")
-        self._task = given or self._task or self._base.sample_task(None, self._rng)
+        # Not kept yet: a task that is refused must not be the one that the next game starts from.
+        task = (options or {}).get("task", self._task)
+        if task is None:
+            task = self._base.sample_task(None, self._rng)
         self.agents = list(AGENTS)
         self.agent_selection = ENVIRONMENT
         self.rewards = dict.fromkeys(AGENTS, 0.0)
@@ -261,7 +266,7 @@ class ClosedLoopEnv(AECEnv):  # type: ignore[misc]
         self.truncations = dict.fromkeys(AGENTS, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {"rla": {}} for agent in AGENTS}
         self._proposed = False
-        self._begin(self._task, seed)
+        self._begin(task, seed)
         self._step = _Step(self._seen, _any_action(self._action_spaces[POLICY]), self._seen)
 
     def _begin(self, task: Task, seed: int | None = None) -> None:

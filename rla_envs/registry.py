@@ -69,6 +69,8 @@ def find_env(env_id: str) -> str:
         UnknownNameError: If there is none of that name; suggests the closest one.
         InputError: If the module before the ``:`` cannot be found.
     """
+    if not isinstance(env_id, str):
+        raise unknown_name("environment", env_id, _ENVIRONMENTS)
     module, _, name = env_id.rpartition(":")
     if module:
         try:

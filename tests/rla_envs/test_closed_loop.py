@@ -363,12 +363,28 @@ def test_an_action_that_is_none_is_an_error_and_leaves_the_turn_where_it_was(age
         ((GRID, "adverserial"), "unknown environment reward 'adverserial'. Did you mean 'adversarial'"),
         ((GRID, "learnability", 0), "votes: expected an integer of 1 or more, got 0"),
         ((GRID, "learnability", 1, -1.0), "step_weight: expected a number of 0 or more, got -1.0"),
+        ((GRID, "learnability", 1, "1"), "step_weight: expected a number of 0 or more, got '1'"),
+        ((7,), "unknown environment 7"),
         (("CartPole-v1",), "expected an adaptive environment, got 'CartPole-v1'"),
     ],
 )
 def test_arguments_that_cannot_be_used_are_refused(args, message):
     with pytest.raises(InputError, match=message):
         closed_loop.ClosedLoopEnv(*args)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"task": "one"}, "expected a Task, got str"), (7, "options: expected a mapping, got 7")],
+)
+def test_a_game_starts_as_before_after_options_that_were_refused(options, message):
+    game = closed_loop.env(GRID)
+    game.reset(seed=0)
+    task = game.unwrapped.task
+    with pytest.raises(InputError, match=message):
+        game.reset(options=options)
+    game.reset()
+    assert game.unwrapped.task == task
 
 
 def test_pictures_are_the_environments_own():

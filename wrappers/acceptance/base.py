@@ -57,7 +57,7 @@ def check_results(name: str, results: object) -> Results:
         successes, rollouts = (float(number) for number in results)  # type: ignore[attr-defined]
         if isinstance(results, str | bytes):
             raise TypeError
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         successes = rollouts = math.nan
     if not (0.0 <= successes <= rollouts + 1e-9 and math.isfinite(rollouts)):
         raise InputError(

@@ -143,10 +143,22 @@ class BaseCurriculum(abc.ABC):
         return self._difficulties.space
 
     def propose(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Return the difficulty to play next, a member of the difficulty space."""
+        """Return the difficulty to play next, a member of the difficulty space.
+
+        A parameter that is left to the environment, which draws it anew for
+        every task, is drawn here the same way.
+
+        Raises:
+            InputError: If ``rng`` is no generator.
+        """
+        if not isinstance(rng, np.random.Generator):
+            raise InputError(
+                f"rng: expected a numpy Generator, got {rng!r}; make one with np.random.default_rng(seed)"
+            )
         proposal = self.next_proposal(rng)
-        task, difficulty = proposal.task, proposal.difficulty
-        return dict(task.difficulty if task is not None else difficulty or {})
+        if proposal.task is not None:
+            return dict(proposal.task.difficulty)
+        return self._difficulties.complete(proposal.difficulty or {}, rng)
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything learned, as JSON values."""
@@ -204,6 +216,8 @@ class BaseCurriculum(abc.ABC):
     def _restore(self, state: dict[str, Any]) -> None:
         self._load(state)
         self._groups.load_state_dict(state["groups"])
+        if not all(isinstance(event, dict) for event in state["events"]):
+            raise TypeError("events: expected objects")
         self._events = deque(state["events"], maxlen=self.event_limit)
 
     @abc.abstractmethod

@@ -96,6 +96,10 @@ class Difficulties:
             return known
         return {name: _as_member(self.space[name], value) for name, value in known.items()}
 
+    def complete(self, given: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+        """Return a member of the space: what is given, and draws where :meth:`member` left values out."""
+        return {p.name: given[p.name] if p.name in given else p.draw(rng) for p in self.parameters}
+
     def draw(self, rng: np.random.Generator) -> dict[str, Value]:
         """Return a value for every parameter, each drawn uniformly."""
         return {p.name: self._value(p, p.draw(rng)) for p in self.parameters}

@@ -121,6 +121,10 @@ class Threshold(BaseCurriculum):
                 check_number(key, value, 1, integer=True)
         if not low < high:
             raise InputError(f"threshold: expected low < high, got {low} and {high}")
+        if editor is not None and not callable(getattr(editor, "propose", None)):
+            raise InputError(
+                f"editor: expected an object with propose(task, direction, feedback), got {editor!r}"
+            )
         parse_difficulty(self._difficulties.parameters, difficulty)
         self._n, self._low, self._high = n, float(low), float(high)
         self._rule = _rule(acceptance, acceptance_kwargs, self._low, self._high)
@@ -359,6 +363,8 @@ class Threshold(BaseCurriculum):
 def _rule(
     acceptance: str | AcceptanceRule, kwargs: Mapping[str, Any] | None, low: float, high: float
 ) -> AcceptanceRule:
+    if kwargs is not None and not isinstance(kwargs, Mapping):
+        raise InputError(f"acceptance_kwargs: expected a mapping of arguments, got {kwargs!r}")
     if isinstance(acceptance, str):
         return make_rule(acceptance, **{"low": low, "high": high, **(kwargs or {})})
     if kwargs:

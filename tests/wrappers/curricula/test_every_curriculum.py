@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
+from rla_envs.difficulty import DifficultyParameter, DifficultySpace
 from rla_envs.errors import InputError, InvalidTaskError, UnknownNameError
 from tests.rla_envs.toy_env import ToyEnv
 from tests.wrappers.players import PickyToy
@@ -78,6 +79,29 @@ def test_a_restored_curriculum_continues_exactly(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_proposals_are_members_of_the_space_also_where_a_parameter_has_no_default(name):
+    space = DifficultySpace(
+        [
+            DifficultyParameter("kind", 0, 5, None, "", len, names=tuple("abcdef")),
+            DifficultyParameter("depth", 0.0, 1.0, None, "", len, continuous=True),
+            DifficultyParameter("size", 3, 9, 5, "", len),
+        ]
+    )
+    curriculum, rng = make(name, space), np.random.default_rng(0)
+    for number in range(20):
+        difficulty = curriculum.propose(rng)
+        assert difficulty in space
+        curriculum.observe(difficulty, number % 2 == 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("rng", [None, 0])
+def test_a_proposal_without_a_generator_is_refused(name, rng):
+    with pytest.raises(InputError, match="rng: expected a numpy Generator, got"):
+        bound(name).propose(rng)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_saved_state_does_not_change_with_the_curriculum(name):
     curriculum, rng = bound(name), np.random.default_rng(0)
     train(curriculum, rng, 3, lambda task: task.difficulty["doors"] < 3)
@@ -96,7 +120,9 @@ def test_a_pickled_curriculum_proposes_the_same(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("damage", [{}, {"curriculum": "other"}, {"groups": None}, "text", None])
+@pytest.mark.parametrize(
+    "damage", [{}, {"curriculum": "other"}, {"groups": None}, {"events": [1]}, "text", None]
+)
 def test_damaged_or_foreign_state_is_refused(name, damage):
     curriculum = bound(name)
     state = damage if not isinstance(damage, dict) or not damage else {**curriculum.state_dict(), **damage}

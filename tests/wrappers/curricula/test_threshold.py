@@ -298,6 +298,8 @@ def test_events_are_json_and_told_once():
         ({"low": 0.8, "high": 0.2}, "expected low < high"),
         ({"patience": 0}, "patience: expected an integer of 1 or more"),
         ({"difficulty": {"dors": 3}}, "Did you mean 'doors'"),
+        ({"acceptance_kwargs": 0.9}, "acceptance_kwargs: expected a mapping of arguments, got 0.9"),
+        ({"editor": "rules"}, "editor: expected an object with propose"),
     ],
 )
 def test_arguments_out_of_range_are_refused(kwargs, message):
