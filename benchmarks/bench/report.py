@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import tyro
 
@@ -158,6 +158,8 @@ def _facts(results: Results) -> list[tuple[str, str]]:
 
 def _cards(results: Results) -> list[Card]:
     success, cost = results.summary.success, results.cost()
+    written = cost.completion_tokens
+    tokens = "the agent counts no tokens" if written is None else f"{figure(written, 0)} tokens written"
     within = f"95%: {wilson_interval(success)}, by task {clustered_interval(success)}"
     cards = [
         Card("Success", percent(success.rate), f"{success.wins} of {success.n} scored episodes; {within}"),
@@ -173,7 +175,7 @@ def _cards(results: Results) -> list[Card]:
             "the machinery failed",
             "bad" if success.infrastructure_errors else "",
         ),
-        Card("Steps an episode", figure(cost.steps), f"{figure(cost.completion_tokens, 0)} tokens written"),
+        Card("Steps an episode", figure(cost.steps), tokens),
         Card("Seconds an episode", figure(cost.agent_seconds, 2), "of the agent alone"),
     ]
     if results.false_claims:
@@ -234,7 +236,7 @@ def _failure(trace: Trace) -> Failure:
     action = _action(trace.steps[-1]) if trace.steps else ""
     return Failure(
         place=trace.position,
-        goal=goal_of(_prompt(trace)),
+        goal=_goal(trace),
         task=trace.task_id,
         where=f"{trace.cell}, {len(trace.steps)} steps, attempt {trace.attempt + 1}",
         cause=trace.error[:600],
@@ -273,7 +275,7 @@ def _in_turn(traces: Sequence[Trace]) -> list[int]:
 
 
 def _episode(trace: Trace, names: ValueNames) -> Row:
-    after = [step.observation for step in trace.steps[1:]] + [trace.final]
+    after = [*(step.observation for step in trace.steps), trace.final][1:]
     difficulty = named_values(trace.difficulty, names)
     return {
         "place": trace.position,
@@ -281,7 +283,8 @@ def _episode(trace: Trace, names: ValueNames) -> Row:
         "env": trace.env_id,
         "task": trace.task_id,
         "seed": trace.seed,
-        "goal": goal_of(_prompt(trace)),
+        "goal": _goal(trace),
+        "drawn": _drawn(trace),
         "type": difficulty.get("task_type", ""),
         "difficulty": difficulty,
         "outcome": _OUTCOMES.get(trace.stop, "lost"),
@@ -296,8 +299,8 @@ def _episode(trace: Trace, names: ValueNames) -> Row:
 
 
 def _step(step: Step, seen: str) -> Row:
-    votes = step.details.get("votes")
-    details = {name: value for name, value in step.details.items() if name != "votes"}
+    details = _flat(step.details)
+    votes = details.pop("votes", None)
     return {
         "action": shown_text(_action(step)),
         "next": shown_text(seen),
@@ -306,8 +309,27 @@ def _step(step: Step, seen: str) -> Row:
         "oracle": None,
         "reward": step.reward if math.isfinite(step.reward) else None,
         "advantage": None,
-        "verdict": shown_text("\n".join(f"{name}: {_value(value)}" for name, value in details.items())),
+        "verdict": shown_text(
+            "\n".join(f"{name}: {_value(value)}" for name, value in details.items() if value != "")
+        ),
     }
+
+
+def _flat(details: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the environment reports, without the name of the environment around it."""
+    flat: dict[str, Any] = {}
+    for name, value in details.items():
+        flat |= value if isinstance(value, Mapping) else {name: value}
+    return flat
+
+
+def _drawn(trace: Trace) -> bool:
+    """Say whether observations are drawings in characters: those of environments that take no text."""
+    return any(not isinstance(step.action, str) for step in trace.steps)
+
+
+def _goal(trace: Trace) -> str:
+    return trace.task_id if _drawn(trace) else goal_of(_prompt(trace))
 
 
 def _prompt(trace: Trace) -> str:

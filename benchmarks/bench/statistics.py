@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.bench.schema import Trace
+from benchmarks.bench.summary import unvaried_interval
 from rla_agents.report.stats import Rate, wilson
 from rla_envs.errors import InputError
 
@@ -58,8 +59,7 @@ def paired(first: Iterable[Trace], second: Iterable[Trace]) -> Paired:
 
     The interval is a 95% percentile bootstrap that draws tasks, each with all its
     pairs, from a fixed seed. Where all tasks differ by the same amount (two equal
-    runs, say) drawing them again shows no spread; the interval then reaches as far
-    as the Wilson interval of none in so many tasks.
+    runs, say), see :func:`benchmarks.bench.summary.unvaried_interval`.
 
     Raises:
         InputError: If there is no such pair.
@@ -100,8 +100,7 @@ def _bootstrap(table: np.ndarray, difference: float) -> tuple[float, float]:
     tasks = len(table)
     shares = (table[:, 1] - table[:, 0]) / table[:, 2]
     if (shares == shares[0]).all():
-        reach = wilson(0, tasks).high
-        return max(-1.0, difference - reach), min(1.0, difference + reach)
+        return unvaried_interval(difference, tasks, -1.0)
     rng = np.random.default_rng(0)
     drawn = rng.multinomial(tasks, np.full(tasks, 1 / tasks), size=_RESAMPLES) @ table
     low, high = np.quantile((drawn[:, 1] - drawn[:, 0]) / drawn[:, 2], (0.025, 0.975))

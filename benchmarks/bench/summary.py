@@ -80,13 +80,32 @@ def clustered_interval(counts: np.ndarray) -> tuple[float, float]:
     """Return the 95% percentile-bootstrap interval of a success rate that resamples whole tasks.
 
     Attempts at one task are not independent, so tasks are drawn, with all of
-    their attempts. Random numbers come from a fixed seed.
+    their attempts. Random numbers come from a fixed seed. Where all tasks have
+    one rate, see :func:`unvaried_interval`.
 
     Args:
         counts: Wins and episodes of each task, shape (tasks, 2), at least one task.
     """
     tasks = len(counts)
+    rates = counts[:, 0] / counts[:, 1]
+    if (rates == rates[0]).all():
+        return unvaried_interval(float(rates[0]), tasks, 0.0)
     rng = np.random.default_rng(0)
     drawn = rng.multinomial(tasks, np.full(tasks, 1 / tasks), size=_RESAMPLES) @ counts
     low, high = np.quantile(drawn[:, 0] / drawn[:, 1], (0.025, 0.975))
     return float(low), float(high)
+
+
+def unvaried_interval(value: float, tasks: int, least: float) -> tuple[float, float]:
+    """Return an interval around a mean that is the same for every task, of which a bootstrap shows no spread.
+
+    It reaches as far as the 95% Wilson interval of none in so many tasks: that
+    share of other tasks might be unlike these.
+
+    Args:
+        value: The mean.
+        tasks: How many tasks have it.
+        least: The least value there can be; the largest is 1.
+    """
+    reach = wilson(0, tasks).high
+    return max(least, value - reach), min(1.0, value + reach)

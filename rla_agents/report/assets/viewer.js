@@ -6,12 +6,6 @@
   const list = byId("list"), detail = byId("episode"), count = byId("count");
   const phases = { train: "training", eval_before: "evaluation before", eval_after: "evaluation after" };
   const outcomes = { won: "solved", lost: "not solved", failed: "agent failed, counted as lost", broken: "machinery failed" };
-  const some = (has) => episodes.some((episode) => episode.steps.some(has));
-  // Columns that say nothing in any episode are left out.
-  const columns = {
-    votes: some((step) => step.votes.length), oracle: some((step) => step.oracle !== null),
-    verdict: some((step) => step.verdict), advantage: some((step) => step.advantage !== null),
-  };
   let shown = [], selected = -1;
 
   const make = (tag, className, text) => {
@@ -66,6 +60,7 @@
     selected = place;
     for (const item of list.children) item.setAttribute("aria-selected", "false");
     detail.replaceChildren();
+    detail.className = "";
     list.removeAttribute("aria-activedescendant");
     if (place < 0) { detail.append(make("p", "empty", "No episode matches.")); return; }
     const item = list.children[place];
@@ -79,6 +74,7 @@
   };
 
   const show = (episode) => {
+    detail.className = episode.drawn ? "drawn" : "";
     detail.append(make("h3", "", episode.goal || episode.task));
     const facts = [
       where(episode), outcomes[episode.outcome] + (episode.outcome === "lost" && episode.stop ? " (" + episode.stop + ")" : ""),
@@ -92,6 +88,12 @@
     if (episode.error) detail.append(make("p", "warning text", episode.error));
     detail.append(make("div", "text prompt", episode.prompt));
     if (!episode.steps.length) { detail.append(make("p", "empty", "No step was taken.")); return; }
+    const some = (has) => episode.steps.some(has);
+    // Columns that say nothing about this episode are left out.
+    const columns = {
+      verdict: some((step) => step.verdict), votes: some((step) => step.votes.length),
+      oracle: some((step) => step.oracle !== null), advantage: some((step) => step.advantage !== null),
+    };
     const table = make("table");
     const head = table.createTHead().insertRow();
     for (const [name, className, wanted] of [["#", "number", true], ["Action", "", true],
@@ -103,7 +105,7 @@
       head.append(cell);
     }
     const body = table.createTBody();
-    episode.steps.forEach((step, index) => body.append(row(step, index)));
+    episode.steps.forEach((step, index) => body.append(row(step, index, columns)));
     detail.append(table);
   };
 
@@ -113,7 +115,7 @@
     return element;
   };
 
-  const row = (step, index) => {
+  const row = (step, index, columns) => {
     const line = make("tr");
     line.append(make("td", "number", index + 1), make("td", "action text" + (step.action.includes("\n") ? " code" : ""), step.action));
     const result = make("td", "text result", step.next);

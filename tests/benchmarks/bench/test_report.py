@@ -17,6 +17,8 @@ from benchmarks.bench.report import write_report
 from benchmarks.bench.results import read_results
 from benchmarks.bench.schema import Threshold
 from benchmarks.bench.statistics import by_difficulty, paired
+from benchmarks.bench.summary import success
+from rla_agents.report.stats import wilson
 from rla_agents.report.trajectories import LIMIT
 from rla_envs.errors import InputError
 from tests.benchmarks.bench.bench_runs import CONFIG, HOSTILE, episode, ten, write_run
@@ -263,6 +265,14 @@ def test_a_difference_that_no_task_varies_is_not_certain_beyond_its_tasks(n, dec
     assert same.high == -same.low
     assert (swept.difference, swept.high) == (1.0, 1.0)
     assert (swept.low > 0.9) == decided
+
+
+@pytest.mark.parametrize(("stop", "rate"), [("solved", 1.0), ("failed", 0.0)])
+def test_a_rate_that_no_task_varies_is_not_certain_either(stop, rate):
+    found = success(episode(i, stop) for i in range(10))
+    assert found.rate == rate
+    assert found.clustered_high - found.clustered_low == pytest.approx(wilson(0, 10).high)
+    assert found.clustered_low <= rate <= found.clustered_high
 
 
 def test_success_by_difficulty_counts_each_scored_episode_once():
