@@ -112,7 +112,7 @@ def _layout(
 
     return Layout(
         task_type=task_type,
-        names={thing: said["name"] for thing, said in names_of(mentioned, problem.objects).items()},
+        names=names_of(mentioned),
         spots=spots,
         openable=_named(facts, "openable"),
         fits=fits,

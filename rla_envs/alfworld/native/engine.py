@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gc
+from collections.abc import Iterator
 
 from rla_envs.alfworld.game import GameData
 from rla_envs.alfworld.native.game import Game
@@ -16,7 +19,20 @@ NOTHING = "Nothing happens."
 @functools.lru_cache(maxsize=64)
 def _compiled(domain: str, grammar: str, problem: str) -> Game:
     """Return a game for all engines that play it: rollouts of one task share what they find out."""
-    return Game({"pddl_domain": domain, "grammar": grammar, "pddl_problem": problem})
+    with _uncollected():
+        return Game({"pddl_domain": domain, "grammar": grammar, "pddl_problem": problem})
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Hold garbage collections back: what a game is made of lives on, and they would find nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class NativeEngine:

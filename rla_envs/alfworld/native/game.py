@@ -72,7 +72,7 @@ class Game:
         problem = read_problem(data["pddl_problem"], rules.domain)
         facts = self._facts = problem.by_predicate
         self._things = Things(rules.domain, problem.objects, facts, self._reachable)
-        names = names_of(set(itertools.chain(*itertools.chain(*facts.values()))), problem.objects)
+        names = names_of(set(itertools.chain(*itertools.chain(*facts.values()))))
         self._writer = Writer(self._things, names, goal or "")
         self._kept = Kept()
         self._moves: dict[Choice, Move] = {}

@@ -8,8 +8,8 @@ from collections.abc import Collection
 from rla_envs.errors import InvalidTaskError
 
 
-def names_of(mentioned: Collection[str], kinds: dict[str, str]) -> dict[str, dict[str, str]]:
-    """Return what texts may say of each thing; names are numbered as alfworld's Demangler does.
+def names_of(mentioned: Collection[str]) -> dict[str, str]:
+    """Return the name of each thing, numbered as alfworld's Demangler does.
 
     It goes through the ids in order and counts each kind down; what has no
     place in its id keeps its id as a name, with a space after it.
@@ -28,17 +28,10 @@ def names_of(mentioned: Collection[str], kinds: dict[str, str]) -> dict[str, dic
     for thing in order:
         if thing in kind_of:
             kind = kind_of[thing]
-            name = f"{_plain(kind)} {left[kind]}"
+            names[thing] = f"{_plain(kind)} {left[kind]}"
             left[kind] -= 1
         else:
-            name = f"{_plain(thing)} "
-        names[thing] = {
-            "id": thing,
-            "name": name,
-            "type": kinds[thing],
-            "definite": "the",
-            "indefinite": "a",
-        }
+            names[thing] = f"{_plain(thing)} "
     return names
 
 

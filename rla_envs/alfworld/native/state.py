@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeAlias, TypeVar
 
-from rla_envs.alfworld.native.things import Fact, Positions, Things
+from rla_envs.alfworld.native.things import Fact, Picker, Positions, Things, picker
 
 Bucket: TypeAlias = tuple[str, Positions, tuple[str, ...]]
 """A predicate, positions among its arguments, and the things at these positions."""
@@ -58,18 +58,18 @@ class Indexes:
 
     def __init__(self, others: Indexes | None = None) -> None:
         """Start with none, or with those of others."""
-        self._positions: dict[str, tuple[Positions, ...]] = dict(others._positions) if others else {}
+        self._wanted: dict[str, tuple[tuple[Positions, Picker], ...]] = dict(others._wanted) if others else {}
         self._keys: dict[Fact, tuple[Bucket, ...]] = {}
 
     def need(self, predicate: str, positions: Positions) -> None:
         """Keep buckets of a predicate by the things at these positions."""
-        known = self._positions.get(predicate, ())
-        if positions not in known:
-            self._positions[predicate] = (*known, positions)
+        known = self._wanted.get(predicate, ())
+        if all(positions != other for other, _ in known):
+            self._wanted[predicate] = (*known, (positions, picker(positions)))
 
     def reads(self, predicate: str) -> bool:
         """Return whether anything ever asks for a predicate."""
-        return predicate in self._positions
+        return predicate in self._wanted
 
     def sorted_out(self, facts: Iterable[Fact]) -> dict[Bucket, list[Fact]]:
         """Return what is in each bucket, sorted, of those that are not empty."""
@@ -78,10 +78,9 @@ class Indexes:
             by_predicate.setdefault(fact[0], []).append(fact[1:])
         found: dict[Bucket, list[Fact]] = {}
         for name, those in by_predicate.items():
-            for positions in self._positions.get(name, ()):
+            for positions, pick in self._wanted.get(name, ()):
                 for arguments in those:
-                    bucket = name, positions, tuple([arguments[i] for i in positions])
-                    found.setdefault(bucket, []).append(arguments)
+                    found.setdefault((name, positions, pick(arguments)), []).append(arguments)
         return found
 
     def buckets(self, fact: Fact) -> tuple[Bucket, ...]:
@@ -89,12 +88,8 @@ class Indexes:
         keys = self._keys.get(fact)
         if keys is None:
             name, arguments = fact[0], fact[1:]
-            keys = tuple(
-                [
-                    (name, positions, tuple([arguments[i] for i in positions]))
-                    for positions in self._positions.get(name, ())
-                ]
-            )
+            wanted = self._wanted.get(name, ())
+            keys = tuple([(name, positions, pick(arguments)) for positions, pick in wanted])
             self._keys[fact] = keys
         return keys
 
@@ -157,13 +152,28 @@ class State:
 
 
 class _Fork(Generic[T]):
-    """What a kept answer read next, and where to go on for each content of it."""
+    """What a kept answer read next, and where to go on for each content of it.
 
-    __slots__ = ("after", "bucket")
+    Most forks only ever see one content, which they hold without a dict.
+    """
 
-    def __init__(self, bucket: Bucket) -> None:
+    __slots__ = ("bucket", "content", "following", "others")
+
+    def __init__(self, bucket: Bucket, content: Content, following: _Fork[T] | _Answer[T]) -> None:
         self.bucket = bucket
-        self.after: dict[Content, _Fork[T] | _Answer[T]] = {}
+        self.content = content
+        self.following = following
+        self.others: dict[Content, _Fork[T] | _Answer[T]] | None = None
+
+    def after(self, content: Content) -> _Fork[T] | _Answer[T] | None:
+        if content is self.content:
+            return self.following
+        return self.others.get(content) if self.others else None
+
+    def add(self, content: Content, following: _Fork[T] | _Answer[T]) -> None:
+        if self.others is None:
+            self.others = {}
+        self.others[content] = following
 
 
 class _Answer(Generic[T]):
@@ -221,7 +231,10 @@ class Memo(Generic[T]):
             content = buckets.get(bucket, nothing)
             if trace is not None:
                 trace.append((bucket, content))
-            node = node.after.get(content)
+            if content is node.content:
+                node = node.following
+            else:
+                node = node.others.get(content) if node.others else None
         return self._computed(state)
 
     def _computed(self, state: State) -> T:
@@ -243,14 +256,12 @@ class Memo(Generic[T]):
         node, known = self._root, 0
         last: _Fork[T] | None = None
         while isinstance(node, _Fork) and known < len(trace):
-            last, node = node, node.after.get(trace[known][1])
+            last, node = node, node.after(trace[known][1])
             known += 1
         end: _Fork[T] | _Answer[T] = _Answer(value)
         for bucket, content in reversed(trace[known:]):
-            fork: _Fork[T] = _Fork(bucket)  # _Fork[T](...) takes far longer
-            fork.after[content] = end
-            end = fork
+            end = _Fork(bucket, content, end)
         if last is None:
             self._root = end
         elif node is None:
-            last.after[trace[known - 1][1]] = end
+            last.add(trace[known - 1][1], end)

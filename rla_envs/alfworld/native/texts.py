@@ -77,25 +77,32 @@ class Types:
                 yield (*kinds[:i], below, *kinds[i + 1 :])
 
 
+_ARTICLES = {"definite": "the", "indefinite": "a"}
+
+
 class Writer(NamedTuple):
     """What a text needs to know of a game.
 
     Attributes:
         things: The game's objects and unchanging facts.
-        names: What may be said of each thing.
+        names: The name of each thing that has one.
         goal: The goal's text, if the grammar was compiled without one.
     """
 
     things: Things
-    names: Mapping[str, Mapping[str, str]]
+    names: Mapping[str, str]
     goal: str
 
     def told(self, thing: str, attribute: str) -> str:
         """Return what may be said of a thing."""
-        names = self.names.get(thing)
-        if names is None:
+        name = self.names.get(thing)
+        if name is None:
             _refuse("text grammar", f"no fact mentions {thing!r} at the start, so it has no name")
-        return names[attribute]
+        if attribute == "name":
+            return name
+        if attribute in _ARTICLES:
+            return _ARTICLES[attribute]
+        return thing if attribute == "id" else self.things.kinds[thing]
 
 
 Part: TypeAlias = str | Callable[[Writer, Values, State], str]
