@@ -68,8 +68,9 @@ class Exported(NamedTuple):
 def export(words: Sequence[str]) -> int:
     """Export what a command line asks for, say what was written, and return the exit code 0."""
     done = export_run(parse(ExportArguments, words, prog="rla export"))
-    reasons = "".join(f"; left out: {count} {reason}" for reason, count in done.left_out.items() if count)
-    print(f"{done.rows} rows from {done.episodes} episodes{reasons}")  # noqa: T201
+    reasons = _reasons(done.left_out)
+    left_out = f"; left out: {reasons}" if reasons else ""
+    print(f"{done.rows} rows from {done.episodes} episodes{left_out}")  # noqa: T201
     print(done.folder)  # noqa: T201
     return 0
 
@@ -90,10 +91,11 @@ def export_run(arguments: ExportArguments) -> Exported:
     make = {"messages": _messages_rows, "sft": _sft_rows, "dpo": _dpo_rows}[arguments.format]
     rows = list(make(name, episodes, -1.0 if arguments.min_vote is None else arguments.min_vote))
     if not rows:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in keep.left_out.items() if count)
+        reasons = _reasons(keep.left_out) or "nothing filtered"
         raise InputError(
-            f"export {run.folder}: nothing is left to write ({reasons or 'the run has no episodes'}); "
-            "filter less, or take another format"
+            f"export {run.folder}: nothing is left to write: of {len(episodes)} episodes ({reasons}) no row "
+            f"came{'' if arguments.min_vote is None else ' with votes high enough'}; filter less, or take "
+            "another format"
         )
     folder = Path(arguments.out) if arguments.out else run.folder / f"export-{arguments.format}"
     with storing(folder):
@@ -102,6 +104,10 @@ def export_run(arguments: ExportArguments) -> Exported:
     write_atomic(folder / "train.jsonl", "".join(lines))
     write_atomic(folder / "README.md", _card(run, arguments, len(rows), len(episodes), keep.left_out))
     return Exported(folder, len(rows), len(episodes), keep.left_out)
+
+
+def _reasons(left_out: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in left_out.items() if count)
 
 
 class _Filter:
@@ -183,6 +189,7 @@ def _messages_rows(run: str, episodes: Sequence[tuple[int, Row]], min_vote: floa
             "advantages": [step["advantage"] for step in steps],
             "retries": row["retries"],
             "optimal_length": row["optimal_length"],
+            "task": json.dumps(row["task"], sort_keys=True),
             **_source(run, offset, row),
         }
 
@@ -265,13 +272,12 @@ def _assistant(step: Row) -> dict[str, str]:
 
 
 def _source(run: str, offset: int, row: Row) -> Row:
-    """Return where a row came from: enough to find its episode again and to play its task."""
+    """Return where a row came from: enough to find its episode, and so its task, again."""
     return {
         "env_id": row["env_id"],
         "task_id": row["task_id"],
         "task_hash": row["task_hash"],
-        # As text: tasks and difficulties of different environments share no columns.
-        "task": json.dumps(row["task"], sort_keys=True),
+        # As text: difficulties of different environments share no columns.
         "difficulty": json.dumps(row["difficulty"], sort_keys=True),
         "provenance": {
             "schema": SCHEMA,
