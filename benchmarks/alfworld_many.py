@@ -32,7 +32,8 @@ def measure_many(
         steps: Steps of each.
         difficulty: Difficulty parameters of the games.
     """
-    # Other games for the second way, so that it finds nothing that the first has left.
+    # Other games for the second way, so that it finds nothing that the first has left. It does find the
+    # memory that the first gave back, so memory is measured the first way only.
     different = {
         mode: measure_vector(mode, games, steps, number * 10**6, difficulty=difficulty)
         for number, mode in enumerate(MODES)

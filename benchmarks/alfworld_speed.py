@@ -191,14 +191,15 @@ def _table(rows: Sequence[_Row]) -> Iterator[str]:
 
 def _many_table(many: dict[str, dict[str, dict[str, float]]]) -> Iterator[str]:
     for what, modes in many.items():
-        games = modes[MODES[0]]["games"]
-        kind = what.replace("_", " ")
-        yield f"{games:.0f} members of 15 x 12 in one process, {kind}, automatic resets included"
-        for mode, figures in modes.items():
+        batch, sync = (modes[mode] for mode in MODES)
+        yield (
+            f"{batch['games']:.0f} members of 15 x 12, {what.replace('_', ' ')}, resets included: "
+            f"batch {batch['steps_per_second']:,.0f} steps/s, sync {sync['steps_per_second']:,.0f}"
+        )
+        if what == "different_games":
             yield (
-                f"  {mode:12}{figures['steps_per_second']:,.0f} steps/s   "
-                f"{figures['bytes_per_game_at_start'] / 1e3:,.0f} kB per member at the start, "
-                f"{figures['bytes_per_game_after_play'] / 1e3:,.0f} kB after {_EPISODE} steps"
+                f"  {batch['bytes_per_game_at_start'] / 1e3:,.0f} kB per member at the start, "
+                f"{batch['bytes_per_game_after_play'] / 1e3:,.0f} kB after {_EPISODE} steps of each"
             )
 
 
