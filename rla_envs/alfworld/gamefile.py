@@ -6,6 +6,7 @@ import json
 import os
 import re
 import reprlib
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,8 @@ def read_game_file(path: str | os.PathLike[str]) -> GameFile:
         InputError: If it cannot be read, is too large, is not JSON or lacks
             something; names the file, the field, and the line where there is one.
     """
+    if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
+        raise InputError(f"game_file: expected the path of a game.tw-pddl file, got {reprlib.repr(path)}")
     file = Path(path)
     contents = _json(file, _text(file))
     if not isinstance(contents, dict):
@@ -94,9 +97,12 @@ def _defect(file: Path, what: str) -> InputError:
 
 def _text(file: Path) -> str:
     try:
-        size = file.stat().st_size
-        if size > MAX_BYTES:
-            raise _defect(file, f"expected a game of at most {MAX_BYTES} bytes, got {size}")
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe would block, and a device may never end
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
+            raise _defect(file, f"it cannot be read (it is {kind})")
+        if status.st_size > MAX_BYTES:
+            raise _defect(file, f"expected a game of at most {MAX_BYTES} bytes, got {status.st_size}")
         return file.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise _defect(file, "there is no such file") from None

@@ -1,6 +1,7 @@
 """A game file that cannot be played is refused with its name, what is wrong in it, and where."""
 
 import json
+import os
 import re
 
 import gymnasium as gym
@@ -79,7 +80,19 @@ def test_a_field_of_the_wrong_kind_is_named(tmp_path, changes, message):
 
 def test_a_file_that_is_not_there_or_cannot_be_read_is_named(tmp_path):
     assert refusal(tmp_path / "none.tw-pddl") == "there is no such file"
-    assert refusal(tmp_path) == "it cannot be read (Is a directory)"
+    assert refusal(tmp_path) == "it cannot be read (it is a folder)"
+
+
+def test_a_pipe_or_a_device_is_refused_and_not_read_without_end(tmp_path):
+    os.mkfifo(tmp_path / "game.tw-pddl")
+    for file in (tmp_path / "game.tw-pddl", "/dev/null"):
+        assert refusal(file) == "it cannot be read (it is no regular file)"
+
+
+@pytest.mark.parametrize("path", [5, ["game.tw-pddl"], b"game.tw-pddl", "a\0b"])
+def test_what_is_no_path_is_refused(path):
+    with pytest.raises(InputError, match=r"game_file: expected the path of a game\.tw-pddl file, got"):
+        gym.make(ENV_ID, game_file=path)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
