@@ -142,9 +142,21 @@ def check_data(data: GameData) -> Problem:
     unknown = sorted(_constants(problem.goal) - problem.objects.keys())
     if unknown:
         raise PddlError(f"PDDL goal: unknown object {reprlib.repr(unknown[0])}", (unknown[0],))
-    if "agent" in domain.parents and not any(fact[0] == "atlocation" for fact in problem.facts):
-        raise InvalidTaskError("PDDL init: no agent is anywhere; expected (atLocation agent1 LOCATION)")
+    if "agent" in domain.parents:
+        _check_agent(problem)
     return problem
+
+
+def _check_agent(problem: Problem) -> None:
+    """Refuse a game whose commands do not say who acts, or from where; engines would choose differently."""
+    agents = sorted(name for name, kind in problem.objects.items() if kind == "agent")
+    if len(agents) > 1:
+        raise PddlError(f"PDDL objects: expected one agent, got {', '.join(agents[:3])}", (agents[1],))
+    places = list(dict.fromkeys(fact for fact in problem.facts if fact[0] == "atlocation"))
+    if not places:
+        raise InvalidTaskError("PDDL init: no agent is anywhere; expected (atLocation agent1 LOCATION)")
+    if len(places) > 1:
+        raise PddlError(f"PDDL init: expected the agent at one place, got {len(places)}", places[1])
 
 
 def _constants(branches: Sequence[Branch]) -> set[str]:

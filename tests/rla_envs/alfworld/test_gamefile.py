@@ -106,8 +106,16 @@ def test_what_is_no_path_is_refused(path):
         (r"\(pickupable (\w+)\)", r"(pickupable \1 \1)", "(pickupable", 1, "PDDL init: predicate"),
         (r"agent1 - agent", "agent1 - robot", "agent1 - robot", 1, "PDDL objects: 'agent1' is of an unknown"),
         (r"\(inReceptacle \?o \?r\)", "(within ?o ?r)", "(within", 1, "PDDL goal: unknown predicate: 'with"),
+        (r"agent1 - agent", "agent1 agent2\n - agent", "agent2", 1, "PDDL objects: expected one agent, got"),
+        (
+            r"(\(atLocation agent1 \w+\))([^$]*receptacleAtLocation \w+ )(\w+)",
+            r"\1\n(atLocation agent1 \3)\2\3",
+            "(atLocation",
+            2,
+            "PDDL init: expected the agent at one place, got 2",
+        ),
     ],
-    ids=["doubled", "undeclared type", "predicate", "object", "arguments", "type", "goal's predicate"],
+    ids=["doubled", "undeclared", "predicate", "object", "arguments", "type", "goal", "agents", "places"],
 )
 def test_what_is_wrong_with_the_game_is_named_with_its_line(
     tmp_path, engine, pattern, replacement, word, occurrence, message
