@@ -147,12 +147,10 @@ class AgentServer:
 
     Args:
         spec: Which agent.
-        folder: The user's working folder, from which modules are imported.
     """
 
-    def __init__(self, spec: AgentSpec, folder: str) -> None:
+    def __init__(self, spec: AgentSpec) -> None:
         """Make the agent."""
-        sys.path.insert(0, folder)
         self._agent = make_agent(spec)
         self._runner = asyncio.Runner()
         self._space: gym.Space[Any] | None = None

@@ -12,30 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _FILLERS = frozenset(
-    [
-        "put",
-        "a",
-        "an",
-        "some",
-        "the",
-        "two",
-        "find",
-        "clean",
-        "hot",
-        "cool",
-        "cold",
-        "heat",
-        "and",
-        "it",
-        "them",
-        "in",
-        "on",
-        "under",
-        "with",
-        "look",
-        "at",
-        "examine",
-    ]
+    ("put", "a", "some", "the", "two", "find", "and", "it", "them", "in", "on", "under", "with", "look", "at")
 )
 _TREATMENTS = {
     "clean": ("clean", "sinkbasin"),
@@ -71,7 +48,7 @@ class AlfWorldHeuristic:
     def _read_goal(self, observation: str) -> None:
         text = observation.partition("Your task is to:")[2].splitlines()[0].rstrip(". ")
         words = re.findall(r"[a-z]+", text)
-        self._goal = [word for word in words if word not in _FILLERS]
+        self._goal = [word for word in words if word not in _FILLERS and word not in _TREATMENTS]
         self._treatment = next((_TREATMENTS[word] for word in words if word in _TREATMENTS), None)
 
     def _next(self, commands: Sequence[str]) -> str:

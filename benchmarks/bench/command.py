@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -63,6 +64,8 @@ def _run(words: Sequence[str]) -> int:
     from benchmarks.bench.suites import load_suite
 
     given = parse(RunArguments, words, prog="rla bench run")
+    # As with `python -m`: modules of the user's own folder; the processes of the run inherit the path.
+    sys.path.insert(0, os.getcwd())
     suite, spec = load_suite(given.suite), find_agent(given.agent)
     summary = run_suite(suite, spec, given.out, given.seed, given.jobs, given.limit, given.quiet)
     counted = summary.success

@@ -1,7 +1,8 @@
 """Run a suite: episodes side by side, each written when it ends; the same command again finishes the run.
 
-Each job is a thread that owns two processes, an agent and an environment. Only
-the main thread writes. A trace depends on the suite, the agent and the seed,
+Each job is a thread that owns two processes, an agent and an environment. It
+writes an episode before it begins the next, so that a kill loses those in
+flight and no others. A trace depends on the suite, the agent and the seed,
 not on which job played it or when, so a finished run has the same bytes
 whatever the number of jobs and however often it was interrupted.
 """
@@ -10,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import queue
 import threading
 from collections.abc import Sequence
@@ -89,8 +89,8 @@ def run_suite(
     except HostError as error:
         raise InputError(f"suite {suite.name!r} with agent {spec.name!r} cannot start: {error}") from error
     finally:
-        stage.close()
         agent.close()
+        stage.close()
     plan = _plan(suite, contents, limit)
     config = _config(suite, spec, contents, seed, limit, plan.most)
     files = _Files(path, config, jobs)
@@ -111,7 +111,7 @@ def run_suite(
 
 
 def _agent_host(spec: AgentSpec, log: Path | None) -> Host:
-    return Host(AgentServer, (spec, os.getcwd()), plain=True, log=log)
+    return Host(AgentServer, (spec,), plain=True, log=log)
 
 
 def _plan(suite: Suite, contents: Sequence[Contents], limit: int) -> Plan:
@@ -157,6 +157,7 @@ class _Files:
         else:
             stamped = dataclasses.replace(config, stamps=stamps(jobs))
             write_atomic(folder / CONFIG, dump_config(stamped))
+        self._lock = threading.Lock()
         self.traces = self._read(TRACES, Trace)
         self.timings = self._read(TIMINGS, Timing)
 
@@ -186,9 +187,10 @@ class _Files:
 
     def add(self, trace: Trace, timing: Timing) -> None:
         """Write an episode; a kill between the two leaves a timing that a later one replaces."""
-        append_jsonl(self.folder / TIMINGS, [dataclasses.asdict(timing)])
-        append_jsonl(self.folder / TRACES, [dataclasses.asdict(trace)])
-        self.traces[trace.position], self.timings[timing.position] = trace, timing
+        with self._lock:
+            append_jsonl(self.folder / TIMINGS, [dataclasses.asdict(timing)])
+            append_jsonl(self.folder / TRACES, [dataclasses.asdict(trace)])
+            self.traces[trace.position], self.timings[timing.position] = trace, timing
 
     def finish(self, plan: Plan) -> Summary:
         """Put the files into their final order and write the summary."""
@@ -207,8 +209,8 @@ def _indented(summary: Summary) -> str:
 def _play(plan: Plan, tables: Sequence[Table], files: _Files, display: Display) -> None:
     """Play what is missing, and write each episode when it ends."""
     todo: queue.Queue[Episode | None] = queue.Queue()
-    done: queue.Queue[tuple[Trace, Timing] | BaseException] = queue.Queue()
-    threads = [threading.Thread(target=_work, args=(t, todo, done), daemon=True) for t in tables]
+    done: queue.Queue[Trace | BaseException] = queue.Queue()
+    threads = [threading.Thread(target=_work, args=(t, files, todo, done), daemon=True) for t in tables]
     for thread in threads:
         thread.start()
     for trace in files.traces.values():
@@ -222,8 +224,7 @@ def _play(plan: Plan, tables: Sequence[Table], files: _Files, display: Display) 
                 ended = done.get()
                 if isinstance(ended, BaseException):
                     raise ended
-                files.add(*ended)
-                display.add(ended[0])
+                display.add(ended)
         for _ in threads:
             todo.put(None)
         for thread in threads:
@@ -236,12 +237,15 @@ def _play(plan: Plan, tables: Sequence[Table], files: _Files, display: Display) 
 
 def _work(
     table: Table,
+    files: _Files,
     todo: queue.Queue[Episode | None],
-    done: queue.Queue[tuple[Trace, Timing] | BaseException],
+    done: queue.Queue[Trace | BaseException],
 ) -> None:
     try:
         while (episode := todo.get()) is not None:
-            done.put(table.play(episode))
+            trace, timing = table.play(episode)
+            files.add(trace, timing)
+            done.put(trace)
         table.close()
     except BaseException as error:  # raised again in the main thread
         done.put(error)

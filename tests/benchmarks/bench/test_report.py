@@ -286,15 +286,30 @@ def test_success_by_difficulty_counts_each_scored_episode_once():
     assert [level.label for level in levels["kind"]] == ["iron", "wood"]
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
-def test_a_real_browser_shows_it_without_a_script_error(tmp_path):
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium or chrome is installed")
+@pytest.mark.parametrize(
+    ("action", "outcome", "shown_count"),
+    [
+        ("", "failed", "10 of 10"),
+        ("list.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowDown'}))", "broken", "10 of 10"),
+        ("search.value = 'TASK-7'; search.dispatchEvent(new Event('input'))", "lost", "1 of 10"),
+        ("outcome.value = 'failed'; outcome.dispatchEvent(new Event('change'))", "failed", "1 of 10"),
+    ],
+)
+def test_a_real_browser_opens_searches_and_filters_without_a_script_error(
+    tmp_path, action, outcome, shown_count
+):
     run = write_run(tmp_path / "run", [dataclasses.replace(trace, final=HOSTILE) for trace in ten()])
     page = write_report(run)
     probe = (
         "<script>window.onerror = (m) => document.documentElement.setAttribute('data-failed', m);"
         "document.addEventListener('securitypolicyviolation', (e) => onerror(e.blockedURI));</script>"
     )
-    page.write_text(page.read_text().replace("<head>", f"<head>{probe}", 1))
+    text = page.read_text().replace("<head>", f"<head>{probe}", 1)
+    act = (
+        f"for (const id of ['list', 'search', 'outcome']) window[id] = document.getElementById(id); {action};"
+    )
+    page.write_text(text.replace("</body>", f"<script>{act}</script></body>", 1))
     command = [
         CHROMIUM,
         "--headless",
@@ -312,7 +327,7 @@ def test_a_real_browser_shows_it_without_a_script_error(tmp_path):
     dom = shown.split("<body>")[1]
     assert "data-failed" not in shown.split("<head>")[0]
     assert re.search(r'<div id="viewer">', dom)
-    assert "10 of 10" in dom
+    assert f'<output id="count">{shown_count}</output>' in dom
     selected = re.search(r'<li class="(\w+)"[^>]*aria-selected="true"', dom)
     assert selected
-    assert selected.group(1) == "failed"
+    assert selected.group(1) == outcome

@@ -1,0 +1,105 @@
+"""Agents for tests of the runner: what each does is named by the cell it plays in."""
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import numpy as np
+
+from rla_envs.errors import InfrastructureError
+
+DONE = "I am DONE: the task is solved."
+
+
+class ByCell:
+    """Plays the toy game well, except in cells named after a way to fail."""
+
+    def reset(self, task_info):
+        self.cell = task_info["cell"]
+        if self.cell == "fails to reset":
+            raise KeyError("no such cell")
+        self.left = []
+
+    def act(self, observation, info):
+        if observation.startswith("Notice: "):
+            self.left = observation.removeprefix("Notice: ").split(", ")
+        if self.cell == "raises":
+            raise ValueError("no\nidea " + "x" * 1000)
+        if self.cell == "hangs":
+            threading.Event().wait()
+        if self.cell == "none":
+            return None
+        if self.cell == "wrong type":
+            return np.arange(3)
+        if self.cell == "flood":
+            return "x" * 10_000_000
+        if self.cell == "too long":
+            return "x" * 41
+        if self.cell == "exits":
+            raise SystemExit(0)
+        if self.cell == "is killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.cell == "leaves":
+            os._exit(3)
+        if self.cell == "blames the machinery":
+            raise InfrastructureError("not my fault")
+        if self.cell == "claims":
+            return DONE
+        return f"open {self.left.pop(0)}"
+
+    def report(self):
+        return {"claim": True, "prompt_tokens": 7, "completion_tokens": -1}
+
+
+class KillsTheRunner(ByCell):
+    """Plays well, but at the fifth episode of the process kills the runner, once."""
+
+    episodes = 0
+
+    def reset(self, task_info):
+        super().reset(task_info)
+        KillsTheRunner.episodes += 1
+        marker = Path(os.environ["MARKER"])
+        if KillsTheRunner.episodes == 5 and not marker.exists():
+            marker.write_text(str(os.getpid()))
+            os.kill(os.getppid(), signal.SIGKILL)
+            threading.Event().wait()
+
+
+class Looker:
+    """Looks around for ever."""
+
+    def reset(self, task_info):
+        pass
+
+    def act(self, observation, info):
+        return "look"
+
+
+class Predictor:
+    """A recurrent policy as stable-baselines3 has them."""
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        assert deterministic
+        count = 0 if episode_start[0] else state
+        return np.array(count % 4), count + 1
+
+
+class Batched:
+    """Acts on many observations at once, in its own time."""
+
+    async def reset(self, task_info):
+        self.word = task_info["difficulty"]["word"]
+
+    async def act_batch(self, observations, infos):
+        return [f"{self.word} {observation}" for observation in observations]
+
+
+def made():
+    """Return an agent; a function may make one too."""
+    return Looker()
+
+
+INSTANCE = Looker()
+NOTHING = 3
