@@ -90,6 +90,10 @@ def read_run(folder: str | Path) -> Run:
         run.config = tomllib.loads(run.config_text)
     except (OSError, ValueError) as error:
         run.notes.append(f"config.toml could not be read ({error}).")
+    if "suite_hash" in run.config:
+        raise InputError(
+            f"run {run.folder}: expected the folder of a training run, got a benchmark's; see rla bench --help"
+        )
     run.metrics = [row for _, row in run.rows("metrics.jsonl") if isinstance(row.get("iteration"), int)]
     # Only curricula that rewrite tasks have events.
     if (run.folder / "events.jsonl").is_file():

@@ -18,6 +18,7 @@ from benchmarks.bench.results import read_results
 from benchmarks.bench.schema import Threshold
 from benchmarks.bench.statistics import by_difficulty, paired
 from benchmarks.bench.summary import success
+from rla_agents.cli import main
 from rla_agents.report.stats import wilson
 from rla_agents.report.trajectories import LIMIT
 from rla_envs.errors import InputError
@@ -205,6 +206,13 @@ def test_of_many_episodes_failures_and_an_equal_share_of_cells_are_embedded(tmp_
     assert f"#trace-{2 * LIMIT}" in links
 
 
+@pytest.mark.parametrize("command", ["report", "export"])
+def test_commands_for_training_runs_refuse_a_benchmark_in_one_line(run, capsys, command):
+    assert main([command, str(run)]) == 2
+    assert "expected the folder of a training run, got a benchmark's" in capsys.readouterr().err
+    assert not (run / "report.html").exists()
+
+
 def test_a_threshold_is_shown_with_its_interval_and_ladder(tmp_path):
     run = write_run(tmp_path / "run", ten())
     summary = json.loads((run / "summary.json").read_text())
@@ -295,6 +303,7 @@ def test_success_by_difficulty_counts_each_scored_episode_once():
         ("search.value = 'TASK-7'; search.dispatchEvent(new Event('input'))", "lost", "1 of 10"),
         ("outcome.value = 'failed'; outcome.dispatchEvent(new Event('change'))", "failed", "1 of 10"),
     ],
+    ids=["link", "keys", "search", "filter"],
 )
 def test_a_real_browser_opens_searches_and_filters_without_a_script_error(
     tmp_path, action, outcome, shown_count
