@@ -194,7 +194,15 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
             RefusedEditError: If the task cannot be played, or the edit is
                 malformed, changes nothing, or leaves a task that is not valid;
                 the message is the reason.
+            InputError: If they are no Task and no TaskEdit.
         """
+        if not isinstance(task, Task) or not isinstance(edit, TaskEdit):
+            raise InputError(
+                f"apply_edit: expected a Task and a TaskEdit, got {type(task).__name__} and "
+                f"{type(edit).__name__}; both have from_json"
+            )
+        if task.env_id != self.task_env_id:
+            raise RefusedEditError(f"expected a task of {self.task_env_id}, got one of {task.env_id}")
         try:
             edited = self._apply_edit(task, edit)
         except RefusedEditError:

@@ -1,5 +1,7 @@
 """The base class: options, budgets, seeds and edits behave the same for every environment built on it."""
 
+import dataclasses
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -193,6 +195,21 @@ def test_a_bad_edit_is_refused_with_the_reason(change, reason):
     task = env.sample_task(None, np.random.default_rng(0))
     with pytest.raises(RefusedEditError, match=reason):
         env.apply_edit(task, TaskEdit((change,)))
+
+
+def test_an_edit_of_another_environments_task_is_refused_as_such():
+    task = dataclasses.replace(ToyEnv().sample_task(None, np.random.default_rng(0)), env_id="Other/Env-v0")
+    with pytest.raises(RefusedEditError, match="expected a task of .*, got one of Other/Env-v0"):
+        ToyEnv().apply_edit(task, TaskEdit(({"op": "drop"},)))
+
+
+@pytest.mark.parametrize("no_edit", [{"op": "drop"}, "drop", None])
+def test_what_is_no_task_or_no_edit_is_named(no_edit):
+    env, edit = ToyEnv(), TaskEdit(({"op": "drop"},))
+    task = env.sample_task(None, np.random.default_rng(0))
+    for arguments in ((task, no_edit), (no_edit, edit)):
+        with pytest.raises(InputError, match="apply_edit: expected a Task and a TaskEdit, got"):
+            env.apply_edit(*arguments)
 
 
 def test_an_edit_that_changes_nothing_is_refused():
