@@ -92,7 +92,7 @@ def read_run(folder: str | Path) -> Run:
         run.notes.append(f"config.toml could not be read ({error}).")
     if "suite_hash" in run.config:
         raise InputError(
-            f"run {run.folder}: expected the folder of a training run, got a benchmark's; see rla bench --help"
+            f"run {run.folder}: expected the folder of a training run, got a benchmark's; see rla bench"
         )
     run.metrics = [row for _, row in run.rows("metrics.jsonl") if isinstance(row.get("iteration"), int)]
     # Only curricula that rewrite tasks have events.
