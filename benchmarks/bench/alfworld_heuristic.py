@@ -34,13 +34,15 @@ class AlfWorldHeuristic:
         self._holding = ""
         self._treated = False
         self._delivered: set[str] = set()
-        self._here = ""
+        self._here = self._noticed = ""
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Return the next command."""
         commands: Sequence[str] = info["admissible_commands"]
         if not self._goal:
             self._read_goal(observation)
+        elif self._here and f" {self._goal[-1]} " in observation:
+            self._noticed = self._here
         command = self._next(commands)
         self._note(command)
         return command
@@ -67,7 +69,10 @@ class AlfWorldHeuristic:
             treat = _first(commands, f"{verb} {self._holding} with ")
             return treat or self._towards(commands, tool)
         if "lamp" in place:
-            return _first(commands, f"use {place} ") or self._search(commands)
+            use = _first(commands, f"use {place} ")
+            return use or (
+                _first(commands, f"go to {self._noticed}") if self._noticed else self._search(commands)
+            )
         move = re.compile(rf"move {re.escape(self._holding)} to {place} \d+")
         return next(filter(move.fullmatch, commands), "") or self._towards(commands, place)
 
@@ -95,7 +100,6 @@ class AlfWorldHeuristic:
             self._seen.add(self._here)
         elif verb == "take":
             self._holding, self._treated = rest.partition(" from ")[0], False
-            self._seen.clear()
         elif verb in ("clean", "heat", "cool"):
             self._treated = True
         elif verb == "move":

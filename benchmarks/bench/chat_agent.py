@@ -20,7 +20,7 @@ _INSTRUCTIONS = (
     "First think in a sentence or two, then write one action on a line of its own:\n"
     "Thought: ...\nAction: ..."
 )
-_ACTION = re.compile(r"^\W*action\W*:\s*(.*?)[\s`*]*$", re.IGNORECASE | re.MULTILINE)
+_ACTION = re.compile(r"^\W*action\W*:[\s`*]*(.*?)[\s`*]*$", re.IGNORECASE | re.MULTILINE)
 _MAX_TOKENS = 1024
 _SECONDS = 300.0
 _TOO_LONG = (400, 413)
@@ -46,6 +46,9 @@ class Client(Protocol):
 
     def complete(self, messages: list[Message]) -> Completion:
         """Return the model's next message."""
+
+    def close(self) -> None:
+        """Let go of what it holds."""
 
 
 def openai_agent(source: str) -> ChatAgent:
@@ -97,6 +100,10 @@ class OpenAIClient:
         read, wrote = usage.get("prompt_tokens"), usage.get("completion_tokens")
         return Completion(str(text or ""), int(read or 0), int(wrote or 0))
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
 
 class LocalClient:
     """A model in this process, decoded greedily.
@@ -126,6 +133,9 @@ class LocalClient:
             raise InputError(f"the episode is longer than the model's {self._model.context_length} tokens")
         drawn = self._model.open([ids]).generate([0], self._sampling)[0]
         return Completion(drawn.text, len(ids), len(drawn.ids))
+
+    def close(self) -> None:
+        """Do nothing: the model goes with the process."""
 
 
 class ChatAgent:
@@ -166,6 +176,10 @@ class ChatAgent:
     def report(self) -> dict[str, int]:
         """Return how many tokens the episode took."""
         return {"prompt_tokens": self._tokens[0], "completion_tokens": self._tokens[1]}
+
+    def close(self) -> None:
+        """Close the client."""
+        self._client.close()
 
     def _shown(self, observation: Any, info: Mapping[str, Any]) -> str:
         if isinstance(observation, str):
