@@ -106,7 +106,7 @@ def unit_test_items(groups: Sequence[Group], config: ObjectiveConfig) -> list[Tr
         tests = _written_tests(group)
         if not tests or not accuracy_in([t.success for t in group.trajectories], config.critic_accuracy):
             continue
-        keys = [one.test for one in tests]
+        keys = [one.key for one in tests]
         rewards = unit_test_rewards(_passes(group), [t.success for t in group.trajectories], keys)
         known = [[reward] for reward in rewards if reward is not None]
         for one, advantages in zip(tests, grpo_advantages(known), strict=False):

@@ -14,6 +14,7 @@ from rla_agents.llm.chat import Message
 from rla_envs.coding.extraction import extract_code
 from rla_envs.coding.grade import Grader
 from rla_envs.coding.problem import Case, Problem
+from rla_envs.coding.values import dump_value
 from rla_envs.errors import InputError
 from wrappers.protocols import Episode, Verdict
 
@@ -48,7 +49,7 @@ def parse_test(text: str, kind: str) -> Case | None:
     fenced block; anything may stand before. Neither block may hold a fence, the
     output may not be blank, and both together not longer than 10,000 characters.
     For a function, the input is one JSON value a line and the output one JSON
-    value.
+    value; both are returned as :func:`~rla_envs.coding.values.dump_value` writes them.
 
     Args:
         text: The answer.
@@ -65,10 +66,9 @@ def parse_test(text: str, kind: str) -> Case | None:
         return Case(match["input"] + "\n", match["output"])
     case = Case(match["input"], match["output"])
     try:
-        _ = case.arguments, case.expected
+        return Case("\n".join(map(dump_value, case.arguments)), dump_value(case.expected))
     except InputError:
         return None
-    return case
 
 
 @dataclass
@@ -81,6 +81,11 @@ class UnitTestJudgement(Judgement):
     """
 
     test: Case | None = None
+
+    @property
+    def key(self) -> tuple[str, str] | None:
+        """What the test has in common with those that differ from it in blanks only; None if malformed."""
+        return None if self.test is None else (_layout_free(self.test.input), _layout_free(self.test.output))
 
 
 class UnitTestCritic:
@@ -178,6 +183,10 @@ class UnitTestCritic:
             verdict = self.grader.grade_code(asked, code, stop_at="timeout")
             passed = {test for test, result in zip(tests, verdict.tests, strict=False) if result.passed}
         return [0 if one.test is None else 1 if one.test in passed else -1 for one in written]
+
+
+def _layout_free(text: str) -> str:
+    return "\n".join(" ".join(line.split()) for line in text.strip().split("\n"))
 
 
 def _summary(judgements: Sequence[Judgement]) -> str:

@@ -8,14 +8,19 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
+_INTEGER = re.compile(r"[+-]?[0-9]++")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]{1,4})?")
+"""A word reads in one way or in none: a program may print megabytes of digits, and trying several costs
+the square of their number."""
 
 _RELATIVE = 1e-9
 """Difference of two floats, relative to the larger, that is rounding; double precision has 16 digits."""
 
 _ABSOLUTE = 1e-12
 """The same near zero."""
+
+_LONGEST_KEY_BITS = 12_000
+"""Integers of more bits may have more decimal digits (4300) than CPython writes."""
 
 _ROUNDED_PLACES = 5
 """Expected results of so many decimals are rounded ones (LeetCode prints 5), and half a unit off is equal."""
@@ -29,8 +34,11 @@ def same_text(output: str, expected: str) -> bool:
     text, or as numbers of equal value. An expected number with a fraction also
     takes one that differs by rounding only (see :func:`same_number`).
     """
-    given, wanted = _lines(output), _lines(expected)
-    return len(given) == len(wanted) and all(map(_same_line, given, wanted))
+    given, wanted = _stripped(output), _stripped(expected)
+    # Counted before they are taken apart: a wrong output may be millions of lines.
+    return given.count("\n") == wanted.count("\n") and all(
+        map(_same_line, given.split("\n"), wanted.split("\n"))
+    )
 
 
 def same_number(token: str, expected: str) -> bool:
@@ -94,14 +102,16 @@ def livebench_same_text(output: str, expected: str) -> bool:
     return all(one == other or _same_decimals(one, other) for one, other in zip(given, wanted, strict=True))
 
 
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.replace("\r\n", "\n").strip().split("\n")]
+def _stripped(text: str) -> str:
+    return text.replace("\r\n", "\n").strip()
 
 
 def _same_line(line: str, expected: str) -> bool:
+    line, expected = line.strip(), expected.strip()
     if line == expected:
         return True
-    words, wanted = line.split(), expected.split()
+    wanted = expected.split()
+    words = line.split(None, len(wanted))
     return len(words) == len(wanted) and all(
         word == other or same_number(word, other) for word, other in zip(words, wanted, strict=True)
     )
@@ -136,4 +146,6 @@ def _key(key: Any) -> Any:
         return key
     if isinstance(key, bool) or key is None:
         return {True: "true", False: "false", None: "null"}[key]
-    return repr(key) if isinstance(key, float) else str(key)
+    if isinstance(key, int) and key.bit_length() <= _LONGEST_KEY_BITS:
+        return str(key)
+    return repr(key) if isinstance(key, float) else key  # else JSON has no such key

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
+import textwrap
 import warnings
+from collections.abc import Iterator
 
 FENCE = "```"
-_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
-_INLINE = re.compile(r"```[ \t]*(?:(?:python|py)\d*[ \t]+)?(.+?)```", re.IGNORECASE)
+_LANGUAGE = re.compile(r"[ \t]*(?:(?:python|py)\d*[ \t]+)?", re.IGNORECASE)
+_MOST_CANDIDATES = 100
+"""Blocks that are looked at; a model that repeats itself writes fences by the thousand."""
 
 
 def extract_code(answer: str, partial_solution: str = "", rule: str = "strict") -> str | None:
@@ -18,8 +22,9 @@ def extract_code(answer: str, partial_solution: str = "", rule: str = "strict") 
     stands between the last two lines that contain three backticks. The strict
     rule starts from it and copes with what it loses: a last block that is not
     Python while an earlier one is, a fence that is never closed (or never
-    opened), a program on one line with its fences, and an answer that is
-    nothing but a program.
+    opened), a program on one line with its fences, an indented block, a program
+    that holds fences itself, and an answer that is nothing but a program.
+    Either takes time in proportion to the answer, whatever it repeats.
 
     Args:
         answer: The whole answer.
@@ -31,13 +36,13 @@ def extract_code(answer: str, partial_solution: str = "", rule: str = "strict") 
         The code, or None if the answer holds none. (LiveBench then runs an
         empty program, which fails.)
     """
-    text = _THOUGHT.sub("", answer)
+    text = _without_thoughts(answer)
     if rule == "livebench":
         code: str | None = _last_block(text.split("\n"))
     else:
         # A thought without its opening mark was opened by the chat template, one without end has no answer.
         text = text.rpartition("</think>")[2].partition("<think>")[0]
-        code = _best(_candidates(text.replace("\r\n", "\n")), partial_solution)
+        code = _best(_candidates(text.replace("\r\n", "\n"), partial_solution), partial_solution)
     if not code or not code.strip():
         return None
     return join_partial(partial_solution, code)
@@ -61,34 +66,54 @@ def parses(code: str) -> bool:
     return True
 
 
+def _without_thoughts(answer: str) -> str:
+    """Return the answer without ``<think>...</think>``; one that never ends stays."""
+    kept, start = [], 0
+    while (opened := answer.find("<think>", start)) >= 0:
+        closed = answer.find("</think>", opened)
+        if closed < 0:
+            break
+        kept.append(answer[start:opened])
+        start = closed + len("</think>")
+    return "".join([*kept, answer[start:]])
+
+
 def _last_block(lines: list[str]) -> str | None:
     fences = [i for i, line in enumerate(lines) if FENCE in line]
     return "\n".join(lines[fences[-2] + 1 : fences[-1]]) if len(fences) >= 2 else None
 
 
-def _candidates(text: str) -> list[str]:
-    """Return what may be the program, the likeliest first."""
+def _candidates(text: str, partial_solution: str) -> Iterator[str]:
+    """Yield what may be the program, the likeliest first."""
     lines = text.split("\n")
     fences = [i for i, line in enumerate(lines) if FENCE in line]
     if not fences:
-        return [text] if _is_program(text) else []
-    found = []
+        if _is_program(text):
+            yield text
+        return
+    whole = "\n".join(lines[fences[0] + 1 : fences[-1]])
+    # Backticks are no Python: where all between the outer fences is, the inner ones stand in strings of it.
+    if len(fences) > 2 and _is_program(join_partial(partial_solution, whole)):
+        yield whole
     if (last := _last_block(lines)) is not None:
-        found.append(last)
+        yield last
     # Blocks in their proper pairs: an odd number of fences means that the last was never closed.
     pairs = [(first, end) for first, end in zip(fences[::2], [*fences[1::2], len(lines)], strict=False)]
-    found += ["\n".join(lines[first + 1 : end]) for first, end in reversed(pairs)]
-    found += reversed(_INLINE.findall(text))
+    for first, end in reversed(pairs):
+        yield "\n".join(lines[first + 1 : end])
+    for i in reversed(fences):
+        closed = lines[i].split(FENCE)[1:-1:2]
+        yield from (code[_LANGUAGE.match(code).end() :] for code in reversed(closed))  # type: ignore[union-attr]
     if len(fences) == 1:
-        found.append("\n".join(lines[: fences[0]]))
-    return found
+        yield "\n".join(lines[: fences[0]])
 
 
-def _best(candidates: list[str], partial_solution: str) -> str | None:
-    filled = [code for code in candidates if code.strip()]
+def _best(candidates: Iterator[str], partial_solution: str) -> str | None:
+    filled = list(itertools.islice((code for code in candidates if code.strip()), _MOST_CANDIDATES))
     for code in filled:
-        if _is_program(join_partial(partial_solution, code)):
-            return code
+        for form in (code, textwrap.dedent(code)):
+            if _is_program(join_partial(partial_solution, form)):
+                return form
     return filled[0] if filled else None
 
 

@@ -14,7 +14,7 @@ from rla_envs.coding.livebench_rules import CALLS_ENTRY_POINT, functional_progra
 from rla_envs.coding.problem import Case, Problem
 from rla_envs.coding.sandbox import BACKENDS, Limits, Run, Sandbox, Status, open_sandbox
 from rla_envs.coding.suites import as_imported, imported_modules, test_names
-from rla_envs.coding.values import dump_value
+from rla_envs.coding.values import show_value
 from rla_envs.errors import InfrastructureError, InputError, unknown_name
 
 GRADINGS = ("strict", "livebench")
@@ -25,6 +25,9 @@ NO_CODE = "no_code"
 """Status of an answer in which no program was found; apart from every wrong answer."""
 
 _SUITE_STATUS = {"passed": Status.OK, "error": Status.RUNTIME_ERROR}
+
+_MOST_SECONDS, _MOST_OUTPUT = 86_400, 256 << 20
+"""The largest limits that can be set."""
 
 _FIND_MODULES = """\
 def missing(names):
@@ -150,6 +153,7 @@ class Grader:
         """
         if not isinstance(answer, str):
             raise InputError(f"answer: expected text, got {answer!r} of type {type(answer).__name__}")
+        _require_problem(problem)
         require_tests(problem)
         code = extract_code(answer, problem.partial_solution, self.grading)
         if code is None:
@@ -158,6 +162,7 @@ class Grader:
 
     def grade_code(self, problem: Problem, code: str, *, stop_at: str = "never") -> Verdict:
         """Return the verdict on a program; see :meth:`grade`."""
+        _require_problem(problem)
         require_tests(problem)
         if stop_at not in STOPS:
             raise unknown_name("stop_at", stop_at, STOPS)
@@ -226,7 +231,8 @@ class Grader:
         if self.grading == "livebench":
             runs = _livebench_calls(self.sandbox, problem, source, calls, limits)
         else:
-            runs = self.sandbox.run_functional(source, problem.entry_point, calls, limits)
+            # Whoever calls a function imports it: what stands behind a main guard reads input of its own.
+            runs = self.sandbox.run_functional(as_imported(source), problem.entry_point, calls, limits)
         for case, run in zip(problem.tests, runs, strict=False):
             same = run.status is Status.OK and (
                 bool(run.value == case.expected)
@@ -311,11 +317,24 @@ def require_tests(problem: Problem) -> None:
         raise InputError(f"problem {problem.id}: no test expects any output; an empty program would pass")
 
 
+def _require_problem(problem: object) -> None:
+    if not isinstance(problem, Problem):
+        raise InputError(
+            f"problem: expected a Problem, got one of type {type(problem).__name__}; make one with "
+            "Problem.stdin, Problem.functional or load_problems"
+        )
+
+
 def _livebench_calls(
     sandbox: Sandbox, problem: Problem, source: str, calls: Sequence[Sequence[Any]], limits: Limits
 ) -> Iterator[Run]:
     """Make all calls on one object, as LiveBench does; yield one result each, up to the first failure."""
-    together = Limits((limits.time_limit + 1) * len(calls) + 5, limits.memory_mb)
+    # One process makes all calls, and its report is one value: what each may use adds up.
+    together = Limits(
+        min((limits.time_limit + 1) * len(calls) + 5, _MOST_SECONDS),
+        limits.memory_mb,
+        min(limits.output_bytes * len(calls), _MOST_OUTPUT),
+    )
     arguments = [list(calls), problem.entry_point, limits.time_limit]
     (run,) = sandbox.run_functional(functional_program(source), CALLS_ENTRY_POINT, [arguments], together)
     if run.status is not Status.OK or not _is_report(run.value):
@@ -371,8 +390,5 @@ def _shown(run: Run, functional: bool) -> str:
     elif run.status is not Status.OK:
         text = ""
     else:
-        try:
-            text = dump_value(run.value)
-        except InputError:
-            text = f"a value of type {type(run.value).__name__} that is not JSON"
+        return show_value(run.value, _SHOWN)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

@@ -71,10 +71,11 @@ def _bound(tree: ast.Module) -> Iterator[str]:
             yield node.name
         elif isinstance(node, ast.arg):
             yield node.arg
+        elif isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+            # Of another module nothing is known: it may bring any of them.
+            yield from _public(node.module) if node.module in _STAR else _statements()
         elif isinstance(node, ast.alias):
             yield (node.asname or node.name).partition(".")[0]
-            if node.name == "*":
-                yield from _statements()  # it may bring any of them
         elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
             yield node.name
         elif isinstance(node, ast.MatchMapping) and node.rest:
@@ -94,13 +95,18 @@ def _first_line(tree: ast.Module) -> int:
 
 
 @functools.cache
+def _public(module_name: str) -> Sequence[str]:
+    """Return the names that a star import of a module brings."""
+    module = importlib.import_module(module_name)
+    return getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
+
+
+@functools.cache
 def _statements() -> Mapping[str, str]:
     """Return for every name that may be supplied the statement that imports it."""
     found: dict[str, str] = {}
     for module_name in _STAR:
-        module = importlib.import_module(module_name)
-        public = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
-        found.update({name: f"from {module_name} import {name}" for name in public})
+        found.update({name: f"from {module_name} import {name}" for name in _public(module_name)})
     # The modules themselves hide what they hold: `datetime` is the module, as in LiveBench's grader.
     found.update({name: f"import {name}" for name in (*_STAR, "os")})
     return found

@@ -57,6 +57,8 @@ def load_livebench(
     """
     if release is not None and not (isinstance(release, str) and _DATE.fullmatch(release)):
         raise InputError(f"release: expected a date such as '2024-11-25', got {release!r}")
+    if isinstance(tasks, str):
+        raise InputError(f"tasks: expected a list of tasks, got {tasks!r}; write [{tasks!r}]")
     for task in tasks or ():
         if task not in TASKS:
             raise unknown_name("LiveBench coding task", task, TASKS)
@@ -90,7 +92,7 @@ def decode_tests(encoded: str) -> Any:
     """
     try:
         return json.loads(encoded)
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     try:
         unpacker = zlib.decompressobj()
@@ -103,6 +105,8 @@ def decode_tests(encoded: str) -> Any:
         return json.loads(text)
     except (ValueError, binascii.Error, zlib.error, pickle.UnpicklingError, EOFError) as error:
         raise InputError(f"expected JSON, or base64 of a packed pickle of JSON text ({error})") from error
+    except RecursionError as error:
+        raise InputError("expected a list of tests, got JSON nested too deeply") from error
     except (AttributeError, IndexError, KeyError, TypeError, MemoryError, OverflowError) as error:
         raise InputError(f"the pickle is damaged ({type(error).__name__}: {error})") from error
 

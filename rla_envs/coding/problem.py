@@ -155,20 +155,14 @@ class Problem:
                 ``memory_mb``, ``reference_solutions`` ...
 
         Raises:
-            InputError: If a test is not a pair of strings.
+            InputError: If a test is not a pair of strings, or ``public`` no number of them.
 
         Example:
             >>> Problem.stdin("Print the sum of two integers.", [("1 2", "3")]).kind
             'stdin'
         """
-        cases = [Case(*_pair(test, "stdin")) for test in tests]
-        return cls(
-            statement,
-            "stdin",
-            public_tests=tuple(cases[:public]),
-            private_tests=tuple(cases[public:]),
-            **fields,
-        )
+        cases = [Case(*_pair(test, "stdin")) for test in _iterable(tests)]
+        return cls(statement, "stdin", *_parted(cases, public), **fields)
 
     @classmethod
     def functional(
@@ -191,7 +185,7 @@ class Problem:
             **fields: Other fields of the problem.
 
         Raises:
-            InputError: If a test is not such a pair.
+            InputError: If a test is not such a pair, or ``public`` no number of them.
 
         Example:
             >>> problem = Problem.functional("Add.", "add", [([1, 2], 3)])
@@ -199,19 +193,12 @@ class Problem:
             [1, 2]
         """
         cases = []
-        for test in tests:
+        for test in _iterable(tests):
             arguments, expected = _pair(test, "functional")
             if not isinstance(arguments, list | tuple):
                 raise InputError(f"functional test: expected a list of arguments, got {arguments!r}")
             cases.append(Case("\n".join(map(dump_value, arguments)), dump_value(expected)))
-        return cls(
-            statement,
-            "functional",
-            public_tests=tuple(cases[:public]),
-            private_tests=tuple(cases[public:]),
-            entry_point=entry_point,
-            **fields,
-        )
+        return cls(statement, "functional", *_parted(cases, public), entry_point=entry_point, **fields)
 
     @classmethod
     def unittest(cls, statement: str, entry_point: str, unittest_source: str, **fields: Any) -> Self:
@@ -301,6 +288,19 @@ class ProblemSource(Protocol):
             InvalidTaskError: If this draw gave no problem; the caller may draw again.
         """
         ...
+
+
+def _iterable(tests: object) -> Iterable[object]:
+    if not isinstance(tests, Iterable) or isinstance(tests, str | bytes | Mapping):
+        raise InputError(f"tests: expected a list of pairs, got {tests!r}")
+    return tests
+
+
+def _parted(cases: list[Case], public: object) -> tuple[tuple[Case, ...], tuple[Case, ...]]:
+    """Return the public and the private cases."""
+    if isinstance(public, bool) or not isinstance(public, int) or not 0 <= public <= len(cases):
+        raise InputError(f"public: expected a number of tests from 0 to {len(cases)}, got {public!r}")
+    return tuple(cases[:public]), tuple(cases[public:])
 
 
 def _pair(test: object, kind: str) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ from rla_agents.batches import Group, mean_unit_test_quality, score, unit_test_i
 from rla_agents.config import ObjectiveConfig
 from rla_agents.llm.base import Sampling
 from rla_agents.trajectory import Trajectory, Turn
-from rla_agents.unit_test_critic import UnitTestCritic, parse_test
+from rla_agents.unit_test_critic import UnitTestCritic, UnitTestJudgement, parse_test
 from rla_envs.coding import Case, Problem
 from rla_envs.task import Task
 from tests.rla_agents.scripted import ScriptedModel
@@ -42,7 +42,10 @@ def written(given, wanted):
         ("Input:\n```text\n1 2\n```\nOutput:\n```text\n3\n```", "stdin", Case("1 2\n", "3")),
         (written("[1]\n2", "3"), "functional", Case("[1]\n2", "3")),
         (written("[1\n2", "3"), "functional", None),
+        (written("[1,2]\n\n 2 ", "[ 3.0]"), "functional", Case("[1, 2]\n2", "[3.0]")),
         (written("1", "NaN"), "functional", None),
+        (written("1", "1e999"), "functional", None),
+        (written("[" * 200 + "]" * 200, "1"), "functional", None),
         (written("1 2", ""), "stdin", None),
         (written("1 2", "3") + "\nI hope so.", "stdin", None),
         ("Input:\n1 2\nOutput:\n3", "stdin", None),
@@ -144,3 +147,12 @@ def test_a_share_of_the_tests_counts_in_the_policys_reward():
     group = Group([*rollouts, rollout(RIGHT, True)], [[]] * 4)
     score(group, ObjectiveConfig(), trains=True)
     assert group.rewards == [[-1.0], [-0.5], [0.5], [1.0]]
+
+
+def test_tests_that_differ_in_blanks_only_are_repeats_of_one():
+    one, same, other = (
+        UnitTestJudgement(None, test=Case(*pair))
+        for pair in (("1 2\n", "3"), (" 1   2 \n\n", "3\n"), ("1\n2\n", "3"))
+    )
+    assert one.key == same.key != other.key
+    assert UnitTestJudgement(None).key is None

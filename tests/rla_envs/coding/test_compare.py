@@ -97,3 +97,18 @@ def test_integers_are_the_same_only_if_they_are(one, other):
 )
 def test_returned_values_compare_as_listed(value, expected, same):
     assert same_value(value, expected) is same
+
+
+@pytest.mark.parametrize(
+    ("start", "repeated", "end"),
+    [("", "1", "x"), ("1.", "1", "x"), ("", "1", "e"), ("", "a\n", ""), ("", "a ", ""), ("", "\0", "")],
+)
+def test_a_flood_of_output_is_compared_in_time_proportional_to_its_length(start, repeated, end):
+    output = start + repeated * 10**6 + end
+    assert not same_text(output, "3.5")
+    assert not livebench_same_text(output, "3.5")
+
+
+@pytest.mark.parametrize("value", [{10**5000: 1}, {(10**5000,): 1}, {frozenset(): 1}, {b"a": 1}])
+def test_keys_that_json_cannot_write_are_other_keys(value):
+    assert not same_value(value, {"a": 1})

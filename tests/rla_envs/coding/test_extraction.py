@@ -33,6 +33,8 @@ def test_the_code_lies_between_the_last_two_lines_with_backticks(answer, code, r
         ("```python print(1)```", "print(1)", None),
         (f"{ONE}\nIt gives\n```\n1 is the output\n```", "print(1)", "1 is the output"),
         ("```python\nprint(0)\n```\nbetter\n```python\nprint(1)", "print(1)", "better"),
+        ("1. So:\n   ```python\n   x = 1\n   print(x)\n   ```", "x = 1\nprint(x)", "   x = 1\n   print(x)"),
+        ('```\nprint("""\n```""")\nprint(1)\n```', 'print("""\n```""")\nprint(1)', "print(1)"),
         (f"thinking...\n```\nx +\n```</think>\n{ONE}", "print(1)", "print(1)"),
         ("```python\r\nprint(1)\r\n```\r\n", "print(1)", "print(1)\r"),
     ],
@@ -79,3 +81,32 @@ def test_the_partial_solution_is_put_before_an_answer_that_does_not_repeat_it(ru
 def test_a_block_that_only_parses_behind_the_partial_solution_is_the_one_taken():
     answer = "```python\n    return y\n```\nwhich gives\n```\nf(1) is 1 here\n```"
     assert extract_code(answer, "def f(y):") == "def f(y):\n    return y"
+
+
+@pytest.mark.parametrize("rule", BOTH)
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        "<think>",
+        "<think></think>",
+        "```",
+        "``` ",
+        "```\n",
+        "```\nx\n",
+        "``` a",
+        "```python ",
+        " ",
+        "(",
+        "-",
+        "\n",
+    ],
+)
+def test_an_answer_that_repeats_itself_is_read_in_time_proportional_to_its_length(repeated, rule):
+    opened = "```" + repeated * (300_000 // len(repeated))
+    for answer in (opened, f"{opened}\n{ONE}"):
+        code = extract_code(answer, rule=rule)
+        assert code is None or len(code) <= len(answer)
+
+
+def test_a_completion_stays_indented_as_its_partial_solution_wants_it():
+    assert extract_code("```\n    return 1\n```", "def f():") == "def f():\n    return 1"

@@ -279,3 +279,33 @@ def test_a_question_file_is_graded_from_end_to_end(tmp_path):
         assert judge.grade(completion, fenced("    print(a + b)")).passed
         assert judge.grade(completion, fenced(completion.reference_solutions[0])).passed
         assert not judge.grade(completion, fenced("    print(a - b)")).passed
+
+
+@pytest.mark.parametrize("grading", BOTH)
+@pytest.mark.parametrize(
+    "value",
+    ["{10**5000: 1}", "{10**5000}", "1 << 16_000_000", "{(1 << 20_000,): {1}}", "[1 << 30_000] * 400"],
+)
+def test_whatever_a_function_returns_is_compared_and_can_be_reported(value, grading):
+    problem = Problem.functional("", "f", [([1], {"a": 1})])
+    verdict = grader(grading).grade(problem, fenced(f"def f(x): return {value}"))
+    assert verdict.status == "wrong_answer"
+    assert "integer of" in verdict.tests[0].output or "set of" in verdict.tests[0].output
+
+
+@pytest.mark.parametrize("grading", BOTH)
+def test_a_function_is_imported_and_so_a_main_guard_stays_shut(grading):
+    code = "def f(a, b): return a + b\nif __name__ == '__main__':\n    print(f(*map(int, input().split())))"
+    assert status(ADD, code, grading) == "ok"
+
+
+@pytest.mark.parametrize("grading", BOTH)
+def test_large_results_of_many_tests_do_not_add_up(grading):
+    problem = Problem.functional("", "f", [([i], "x" * 600_000) for i in range(8)])
+    assert status(problem, "def f(x): return 'x' * 600000", grading) == "ok"
+
+
+@pytest.mark.parametrize("problem", [None, "Add.", {"statement": "Add."}])
+def test_what_is_no_problem_is_refused(problem):
+    with pytest.raises(InputError, match="expected a Problem"):
+        grade(problem, fenced(RIGHT))

@@ -17,6 +17,7 @@ from rla_envs.coding.imports import with_implicit_imports
         ("print(math.pi)", ["import math"]),
         ("x = datetime.datetime.now()", ["import datetime"]),
         ("sys.stdout.write('1')", ["import sys"]),
+        ("from collections import *; x: List[int] = []", ["from typing import List"]),
     ],
 )
 def test_a_name_that_is_missing_is_imported_first(code, supplied):
@@ -28,6 +29,7 @@ def test_a_name_that_is_missing_is_imported_first(code, supplied):
     [
         "import math\nprint(math.pi)",
         "from math import *\nprint(sqrt(4))",
+        "from another import *\nprint(sqrt(4))",
         "def sqrt(x): return 1\nprint(sqrt(4))",
         "for gcd in [1]: print(gcd)",
         "def f(log): return log",

@@ -9,7 +9,7 @@ import zlib
 import pytest
 
 from rla_envs.coding import load_problems
-from rla_envs.coding.livebench import decode_tests
+from rla_envs.coding.livebench import decode_tests, load_livebench
 from rla_envs.errors import InputError
 from tests.rla_envs.coding import livebench_files as lb
 
@@ -179,3 +179,17 @@ def test_a_folder_without_questions_says_what_was_expected(tmp_path):
 def test_a_wrong_option_is_refused(tmp_path, options):
     with pytest.raises(InputError, match="expected a date|unknown"):
         load_problems("livebench", path=lb.write(tmp_path, lb.stdin_row()), **options)
+
+
+NESTED = base64.b64encode(zlib.compress(pickle.dumps("[" * 100_000))).decode()
+
+
+@pytest.mark.parametrize("nested", ["[" * 100_000, NESTED], ids=["plain", "packed"])
+def test_tests_nested_without_end_are_refused(nested):
+    with pytest.raises(InputError, match="expected"):
+        decode_tests(nested)
+
+
+def test_one_task_for_a_list_of_tasks_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"write \['LCB_generation'\]"):
+        load_livebench(tmp_path, tasks="LCB_generation")
