@@ -22,6 +22,7 @@ def tables(content: Mapping[str, Any]) -> dict[str, str]:
     return {
         "study: size": _size(content),
         "study: overall": _overall(summary),
+        "study: verdict": _verdict(summary),
         "study: steps": _steps(summary["scenarios"]),
         "study: ratios": _ratios(summary["scenarios"]),
         "study: wasted": _wasted(summary["scenarios"]),
@@ -45,11 +46,11 @@ def draw(content: Mapping[str, Any], folder: Path) -> None:
     axes[0].axvline(1.0, color="k", lw=0.8)
     axes[0].axvline(0.5, color="k", lw=0.8, ls=":")
     axes[0].set_yticks(range(len(scenarios)), list(scenarios))
-    axes[0].set(
-        xscale="log",
-        xlabel="steps to the target, as a multiple of uniform's",
-        ylim=(-0.6, len(scenarios) - 0.4),
-    )
+    ticks = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+    axes[0].set_xscale("log")
+    axes[0].set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes[0].minorticks_off()
+    axes[0].set(xlabel="steps to the target, as a multiple of uniform's", ylim=(-0.6, len(scenarios) - 0.4))
     axes[0].invert_yaxis()
     axes[0].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     write_figure(figure, folder / "curricula_ratios.svg")
@@ -77,9 +78,9 @@ def _size(content: Mapping[str, Any]) -> str:
     seeds = sorted({cells["uniform"]["seeds"] for cells in content["summary"]["scenarios"].values()})
     return (
         f"{len(done)} of {content['planned']} races run, {' or '.join(map(str, seeds))} paired seeds for "
-        f"each curriculum and learner; budgets: {budget['attempts']:,} attempts of a simulated learner, "
-        f"{budget['steps']:,} environment steps of the real one, whose target is a success of "
-        f"{budget['target']:g} in two exams in a row."
+        f"each curriculum and learner.\nBudgets: {budget['attempts']:,} attempts of a simulated learner, "
+        f"{budget['steps']:,} environment steps of the real one.\nThe real one's target is a success of "
+        f"{budget['target']:g} in two exams in a row; one comes every {budget['every']:,} steps."
     )
 
 
@@ -100,6 +101,31 @@ def _overall(summary: Mapping[str, Any]) -> str:
         row.append(f"{sum(c['seeds'] - c['reached'] for c in cells)} of {sum(c['seeds'] for c in cells)}")
         rows.append(row)
     return table(heads, rows)
+
+
+def _verdict(summary: Mapping[str, Any]) -> str:
+    """Return the order over all learners, and who reached the goal of half the steps of both baselines."""
+    every = summary["overall"]["all"]
+    order = sorted(ARMS, key=lambda arm: every[arm]["uniform"]["ratio"])
+    ranks = ", ".join(f"{arm} {_interval(every[arm]['uniform'])}" for arm in order)
+    goals = {"all learners": every, "the simulated ones": summary["overall"]["simulated"]}
+    if GRIDNAV in summary["scenarios"]:
+        cells = summary["scenarios"][GRIDNAV]
+        goals["GridNav"] = {arm: cells[arm]["ratios"] for arm in ARMS}
+    halves = "; ".join(
+        f"over {name} by {', '.join(a for a in ARMS if _halves(found[a])) or 'none'}"
+        for name, found in goals.items()
+    )
+    count = every["uniform"]["uniform"]["scenarios"]
+    return (
+        f"Over all {count} learners, steps as a multiple of uniform's (geometric mean): {ranks}.\n\n"
+        f"Half the steps of `uniform` and of `threshold`, or fewer, were taken {halves}."
+    )
+
+
+def _halves(found: Mapping[str, Any]) -> bool:
+    # A lower bound may be more than it says.
+    return all(found[b]["ratio"] <= 0.5 and found[b].get("bound", "") in ("", "<=") for b in BASELINES)
 
 
 def _per_scenario(scenarios: Mapping[str, Any], cell: Any) -> str:

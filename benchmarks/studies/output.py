@@ -58,8 +58,15 @@ def write_figure(figure: Figure, path: Path) -> None:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file, whole or not at all."""
-    write_atomic(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
+    """Write a JSON file, whole or not at all; entries of its top level stand on lines of their own."""
+    lines = (f"{json.dumps(key)}: {_value(value)}" for key, value in content.items())
+    write_atomic(path, "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def _value(value: object) -> str:
+    if not isinstance(value, list):
+        return json.dumps(value, allow_nan=False)
+    return "[\n" + ",\n".join(json.dumps(item, allow_nan=False) for item in value) + "\n]"
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

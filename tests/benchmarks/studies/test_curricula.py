@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from benchmarks.studies.summary import interval, summarize
 from rla_envs.errors import InputError
 from wrappers.curricula import curriculum_names
 
+DOCS = Path(__file__).parents[3] / "docs"
 EASY, MEDIUM, HARD = ({"length": x, "branches": round(8 * x)} for x in (0.0, 0.5, 1.0))
 SMALL = Budget(attempts=80, steps=2048, target=0.9, every=1024)
 
@@ -143,6 +145,19 @@ def test_the_overall_ratio_is_a_geometric_mean_and_counts_the_halves():
     assert overall["uniform"]["uniform"]["ratio"] == 1.0
 
 
+def test_the_verdict_ranks_by_the_overall_ratio_and_names_who_took_half_the_steps():
+    text = tables(
+        {
+            "summary": summarize(records({"plr": [20, 30, 35], "fixed": [100, 100, 100]})),
+            "races": [],
+            "planned": 0,
+            "budget": SMALL._asdict(),
+        }
+    )["study: verdict"]
+    assert text.index("plr 0.4") < text.index("uniform 1.00") < text.index("fixed 1.6")
+    assert "over all learners by plr; over the simulated ones by plr." in text
+
+
 def test_a_seed_that_some_arm_has_not_run_is_left_out():
     found = summarize(records({"plr": [25, 30]}))["scenarios"]["variance"]
     assert {cell["seeds"] for cell in found.values()} == {2}
@@ -179,6 +194,23 @@ def test_a_study_goes_on_where_it_stopped_and_writes_page_and_figures(tmp_path, 
     draw(content, tmp_path / "figures")
     assert first == {path.name: path.read_bytes() for path in (tmp_path / "figures").iterdir()}
     assert set(first) == {"curricula_ratios.svg", "curricula_gridnav.svg"}
+
+
+def test_the_page_and_its_figures_are_what_its_races_give(tmp_path):
+    for name in ("curricula_races.json", study.PAGE):
+        (tmp_path / name).write_text((DOCS / name).read_text())
+    races = tmp_path / "curricula_races.json"
+    assert study.main(["--json", str(races), "--quiet", "--docs", str(tmp_path)]) == 0
+    figures = ("figures/curricula_ratios.svg", "figures/curricula_gridnav.svg")
+    for name in (races.name, study.PAGE, *figures):
+        assert (tmp_path / name).read_bytes() == (DOCS / name).read_bytes()
+
+
+def test_published_races_can_be_run_again():
+    published = json.loads((DOCS / "curricula_races.json").read_text())["races"]
+    for race in (Race("success", "target", 2), Race("jump", "bayesopt", 0), Race("coin flips", "plr", 1)):
+        (record,) = [r for r in published if Race(r["scenario"], r["arm"], r["seed"]) == race]
+        assert run(race, study.FULL) == record
 
 
 def test_races_run_in_processes_of_their_own():
