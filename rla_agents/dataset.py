@@ -48,6 +48,8 @@ class ImportArguments:
 def import_(words: Sequence[str]) -> int:
     """Train on the dataset that a command line names, save the model, and return the exit code 0."""
     arguments = parse(ImportArguments, words, prog="rla import")
+    if Path(arguments.out).exists() and any(Path(arguments.out).iterdir()):
+        raise InputError(f"--out: expected a new or empty folder for the model, {arguments.out} holds files")
     config = LearnerConfig(lr=arguments.lr, epochs=arguments.epochs, kl_weight=0.0)
     trajectories = read_trajectories(arguments.data)
     model = load_model(arguments.model, arguments.device)

@@ -86,10 +86,15 @@ def export_run(arguments: ExportArguments) -> Exported:
         raise unknown_name("format", arguments.format, FORMATS)
     keep = _Filter(arguments)
     run = read_run(arguments.run)
-    episodes = [(offset, row) for offset, row in run.rows("traces.jsonl") if keep(row)]
     name = run.folder.resolve().name
     make = {"messages": _messages_rows, "sft": _sft_rows, "dpo": _dpo_rows}[arguments.format]
-    rows = list(make(name, episodes, -1.0 if arguments.min_vote is None else arguments.min_vote))
+    try:
+        episodes = [(offset, row) for offset, row in run.rows("traces.jsonl") if keep(row)]
+        rows = list(make(name, episodes, -1.0 if arguments.min_vote is None else arguments.min_vote))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"export {run.folder}: traces.jsonl holds an episode that this version cannot read ({error!r})"
+        ) from error
     if not rows:
         reasons = _reasons(keep.left_out) or "nothing filtered"
         raise InputError(

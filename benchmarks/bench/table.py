@@ -21,7 +21,7 @@ from benchmarks.bench.results import (
     wilson_interval,
 )
 from rla_agents.command_line import parse
-from rla_envs.errors import unknown_name
+from rla_envs.errors import InputError, unknown_name
 
 COLUMNS: Mapping[str, Callable[[Results], str]] = {
     "suite": lambda r: f"{r.config.suite} v{r.config.suite_version}",
@@ -61,6 +61,8 @@ class TableArguments:
 def table(words: Sequence[str]) -> int:
     """Print the table that a command line asks for, and return the exit code 0."""
     arguments = parse(TableArguments, words, prog="rla bench table")
+    if not arguments.runs:
+        raise InputError("expected the folder of at least one run, got none; see rla bench table --help")
     if arguments.format not in FORMATS:
         raise unknown_name("format", arguments.format, FORMATS)
     print(FORMATS[arguments.format](table_rows(map(read_results, arguments.runs))), end="")  # noqa: T201

@@ -171,6 +171,16 @@ def test_bad_arguments_are_one_line(write, capsys, words, expected):
     assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize("damage", [{"steps": [{}]}, {"steps": 3}, {"task_hash": None, "steps": [1]}])
+def test_a_trace_of_another_form_is_refused_in_one_line(write, damage):
+    folder = write(played(["a"], True))
+    row = json.loads((folder / "traces.jsonl").read_text())
+    (folder / "traces.jsonl").write_text(json.dumps({**row, **damage}) + "\n")
+    for name in ("messages", "sft"):
+        with pytest.raises(InputError, match="an episode that this version cannot read"):
+            rows_of(folder, format=name)
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -224,3 +234,5 @@ def test_import_writes_a_model_that_loads(write, tmp_path, capsys):
     assert main(["import", str(folder), "--out", str(tmp_path / "model")]) == 0
     assert "1 episodes read, 1 solved" in capsys.readouterr().out
     assert load_model(tmp_path / "model", "cpu").plain
+    assert main(["import", str(folder), "--out", str(tmp_path / "model")]) == 2
+    assert "expected a new or empty folder" in capsys.readouterr().err

@@ -232,6 +232,21 @@ def test_runs_of_different_suites_are_refused_in_one_line(tmp_path, run):
         assert "cdcdcdcd" in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], "expected the folder of at least one run"),
+        (["absent"], "absent: expected the folder of a benchmark run"),
+        (["absent", "--format", "mdd"], "Did you mean 'md'?"),
+    ],
+)
+def test_a_table_of_nothing_is_refused_in_one_line(capsys, words, expected):
+    assert main(["bench", "table", *words]) == 2
+    error = capsys.readouterr().err
+    assert expected in error
+    assert error.count("\n") == 1
+
+
 def test_runs_without_a_common_episode_are_refused(tmp_path, run):
     other = write_run(tmp_path / "other", [episode(i, task=100 + i) for i in range(10)])
     with pytest.raises(InputError, match="no scored episode of the same task and attempt"):
