@@ -83,7 +83,8 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         difficulty: Values of some or all difficulty parameters, by name.
         render_mode: ``"ansi"``, or None.
         verbs: ``"move"`` for ``move mug 1 to desk 1``, or ``"put"`` for ``put mug 1
-            in/on desk 1`` and the observations that went with it before 0.4.
+            in/on desk 1`` and the observations that went with it before 0.4; the
+            table in :mod:`rla_envs.alfworld.verbs` says what each takes.
         data: ``"generated"``, or ``"alfred"`` for the games in
             ``json_2.1.1`` under ``ALFWORLD_DATA`` (``~/.cache/alfworld``, if
             that is not set), where ``alfworld-download`` puts them.
