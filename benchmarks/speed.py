@@ -8,11 +8,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
-from benchmarks import alfworld_speed, gridnav_speed
+from benchmarks import alfworld_speed, coding_speed, gridnav_speed
 from rla_envs.errors import RLAError, unknown_name
 
 SUBJECTS: dict[str, Callable[[Sequence[str]], int]] = {
     "alfworld": alfworld_speed.main,
+    "coding": coding_speed.main,
     "gridnav": gridnav_speed.main,
 }
 

@@ -13,8 +13,9 @@ from rla_envs.errors import InfrastructureError
 
 START_SECONDS = 60.0
 """How long a box may take to start."""
+_READ_AHEAD = 1 << 16
 
-_MODULES = ("frames", "linux", "values", "confine", "program", "suite", "watch", "zygote")
+_MODULES = ("frames", "linux", "values", "confine", "pipes", "program", "suite", "warm", "watch", "zygote")
 _BOOT = """
 import os, sys, types
 def read(size):
@@ -47,6 +48,11 @@ ENVIRONMENT = {
 
 class Channel(Protocol):
     """A stream of bytes to a supervisor, and the handle on it."""
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the supervisor, if it is a process of this machine."""
+        ...
 
     def send(self, data: bytes) -> None:
         """Send all bytes; raises OSError if the other side is gone."""
@@ -99,6 +105,7 @@ class Box:
             InfrastructureError: If it does not start.
         """
         self.channel = channel
+        self._received = bytearray()
         try:
             program = seccomp.build_filter(machine or platform.machine())
             self.send(boot_message())
@@ -122,10 +129,12 @@ class Box:
         deadline = time.monotonic() + seconds
 
         def read(size: int) -> bytes:
-            data = bytearray()
-            while len(data) < size:
-                data += self.channel.receive(size - len(data), deadline)
-            return bytes(data)
+            while len(self._received) < size:
+                wanted = max(size - len(self._received), _READ_AHEAD)
+                self._received += self.channel.receive(wanted, deadline)
+            data = bytes(self._received[:size])
+            del self._received[:size]
+            return data
 
         try:
             header, sizes = frames.unpack(read)

@@ -42,6 +42,11 @@ class BoxedSandbox:
         self._box: Box | None = start()
         self._closed = False
 
+    @property
+    def supervisor_pid(self) -> int | None:
+        """Process id on this machine of the process above all tests now; None if there is none here."""
+        return None if self._box is None else self._box.channel.pid
+
     def run_stdin(
         self, source: str, inputs: Iterable[str | bytes], limits: Limits = DEFAULT_LIMITS
     ) -> Iterator[Run]:

@@ -83,6 +83,9 @@ def _create(client: Any) -> Any:
 class ContainerChannel:
     """The standard streams of a container, which ends when they do."""
 
+    pid = None
+    """A container may be anywhere."""
+
     def __init__(self, client: Any, container: Any) -> None:
         """Attach to a created container and start it."""
         self._client, self._container = client, container

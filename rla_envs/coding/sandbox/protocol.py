@@ -147,6 +147,11 @@ class Sandbox(Protocol):
     infrastructure_failures: int
     """How often the machinery has failed, retries included."""
 
+    @property
+    def supervisor_pid(self) -> int | None:
+        """Process id on this machine of the process above all tests now; None if there is none here."""
+        ...
+
     def run_stdin(self, source: str, inputs: Iterable[str | bytes], limits: Limits = ...) -> Iterator[Run]:
         """Run a program from its start once per input, as ``python solution.py < input``."""
         ...

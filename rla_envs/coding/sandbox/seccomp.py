@@ -168,26 +168,37 @@ def build_filter(machine: str) -> bytes:
         program += [_instruction(_EQUAL, checks[0].numbers[column] or 0, 0, len(steps)), *steps]
     for pair in _MISSING.values():
         program += [_instruction(_EQUAL, pair[column], 0, 1), _instruction(_RETURN, _NOT_THERE)]
-    return b"".join(program + _search(_bounds(machine), allowed=False))
+    program += _search(_bounds(machine))
+    return b"".join(program)
 
 
 def _bounds(machine: str) -> list[int]:
     """Return the numbers at which calls begin to be allowed, and to be refused again, in turn."""
     column = _COLUMNS.index(machine)
-    numbers = sorted(pair[column] for pair in _ALLOWED.values() if pair[column] is not None)  # type: ignore[type-var]
+    numbers = {pair[column] for pair in _ALLOWED.values()} - {None}
     edges = {edge for number in numbers if number is not None for edge in (number, number + 1)}
     return sorted(edge for edge in edges if (edge in numbers) != (edge - 1 in numbers))
 
 
-def _search(bounds: list[int], allowed: bool) -> list[bytes]:
+def _search(bounds: list[int]) -> list[bytes]:
     """Return instructions that find between which bounds a number lies, by halves.
 
-    The kernel runs the whole filter once per number when it is installed: a
-    list of comparisons one after another would take it longer than a test.
+    The kernel compiles the filter, and runs it once per number, whenever a test
+    installs it: a comparison per call, one after another, would take longer than a test.
     """
-    if not bounds:
-        return [_instruction(_RETURN, _ALLOW if allowed else _REFUSE)]
-    middle = len(bounds) // 2
-    below = _search(bounds[:middle], allowed)
-    above = _search(bounds[middle + 1 :], allowed != (middle % 2 == 0))
-    return [_instruction(_AT_LEAST, bounds[middle], len(below), 0), *below, *above]
+    # One comparison a bound, in the order of the halving, then the two returns.
+    refuse, allow = len(bounds), len(bounds) + 1
+    code: list[bytes] = []
+
+    def place(low: int, high: int) -> int:
+        """Place the comparisons among bounds[low:high]; return where they begin."""
+        if low == high:
+            return allow if low % 2 else refuse
+        here, middle = len(code), (low + high) // 2
+        code.append(b"")
+        below, above = place(low, middle), place(middle + 1, high)
+        code[here] = _instruction(_AT_LEAST, bounds[middle], above - here - 1, below - here - 1)
+        return here
+
+    place(0, len(bounds))
+    return [*code, _instruction(_RETURN, _REFUSE), _instruction(_RETURN, _ALLOW)]

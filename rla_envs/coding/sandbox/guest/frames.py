@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import struct
 from collections.abc import Callable, Sequence
@@ -68,3 +69,16 @@ def write_all(fd: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
+
+
+def write_job(fd: int, header: dict[str, Any]) -> None:
+    """Write a header from the supervisor to a process of its own."""
+    data = marshal.dumps(header)
+    write_all(fd, struct.pack("<I", len(data)) + data)
+
+
+def read_job(fd: int) -> dict[str, Any]:
+    """Read such a header; raises BrokenStreamError if the supervisor is gone."""
+    (length,) = struct.unpack("<I", read_exactly(fd, 4))
+    header: dict[str, Any] = marshal.loads(read_exactly(fd, length))
+    return header

@@ -10,7 +10,6 @@ import atexit
 import gc
 import io
 import os
-import random
 import struct
 import sys
 import threading
@@ -35,37 +34,35 @@ EXIT_MEMORY = 121
 
 _LENGTH = struct.Struct("<I")
 _BUFFERED = (io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper)
-_FILENAME = "solution.py"
-_RECURSION = 50_000
-"""Deeper than CPython's own 1000; the limit that LiveBench's grader sets."""
+FILENAME = "solution.py"
 ERROR_CHARACTERS = 4000
+
+
+class _Source:
+    """Shows a program's lines to tracebacks, which ask the loader of its module."""
+
+    text = ""
+
+    @classmethod
+    def get_source(cls, name: str) -> str:
+        """Return the program, whatever its module is called."""
+        return cls.text
 
 
 def fresh_module(name: str) -> types.ModuleType:
     """Return an empty module, which importing this name finds from now on."""
     module = types.ModuleType(name)
-    module.__file__ = _FILENAME
+    module.__file__ = FILENAME
+    module.__loader__ = _Source  # type: ignore[assignment]
     sys.modules[name] = module
     return module
 
 
 def compile_source(source: bytes) -> types.CodeType:
     """Return a program compiled as a file of its own."""
-    # A cached copy of the lines is what tracebacks quote.
-    lines = source.decode("utf-8", "replace").splitlines(keepends=True)
-    sys.modules["linecache"].cache[_FILENAME] = (len(source), None, lines, _FILENAME)
-    code: types.CodeType = compile(source, _FILENAME, "exec", dont_inherit=True)
+    _Source.text = source.decode("utf-8", "replace")
+    code: types.CodeType = compile(source, FILENAME, "exec", dont_inherit=True)
     return code
-
-
-def prepare() -> None:
-    """Bring the interpreter into the state that every program starts in."""
-    random.seed(0)  # forking seeds it anew; a test is to go the same way every time
-    sys.argv = [_FILENAME]
-    sys.setrecursionlimit(_RECURSION)
-    sys.stdin.reconfigure(encoding="utf-8", errors="strict")  # type: ignore[union-attr]
-    sys.stdout.reconfigure(encoding="utf-8", errors="strict")  # type: ignore[union-attr]
-    gc.enable()
 
 
 def run_main(source: bytes) -> int:
@@ -75,7 +72,6 @@ def run_main(source: bytes) -> int:
 
 def execute(source: bytes) -> int:
     """Run a program up to the end of its main thread; return the exit code that asks for."""
-    prepare()
     module = fresh_module("__main__")
     try:
         exec(compile_source(source), module.__dict__)
@@ -112,7 +108,8 @@ def _show(error: BaseException) -> None:
 def _finish(code: int) -> int:
     """Do what CPython does at the end: wait for threads, run exit handlers, flush."""
     try:
-        threading._shutdown()  # type: ignore[attr-defined]
+        if len(threading.enumerate()) > 1 or threading._threading_atexits:  # type: ignore[attr-defined]
+            threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
         if not sys.stdout.closed:
             sys.stdout.flush()
@@ -134,7 +131,6 @@ def call_function(source: bytes, payload: bytes, entry_point: str, limit: int) -
         entry_point: Name of the function, or of a method of ``Solution``.
         limit: Most bytes of an encoded value.
     """
-    prepare()
 
     def call(arguments: list[Any]) -> Any:
         module = fresh_module("__main__")
@@ -194,7 +190,7 @@ def error_text(error: BaseException) -> bytes:
     """Return an exception as Python prints it, beginning with the program's first frame."""
     try:
         trace = error.__traceback__
-        while trace and trace.tb_frame.f_code.co_filename != _FILENAME:
+        while trace and trace.tb_frame.f_code.co_filename != FILENAME:
             trace = trace.tb_next
         lines = traceback.format_exception(type(error), error, trace, limit=-20)
         text = "".join(lines)

@@ -63,7 +63,6 @@ class _Outcomes(unittest.TestResult):
 
 def run_suite(source: bytes, tests_source: bytes, limit: int) -> None:
     """Run a ``unittest`` suite against the program and send outcomes, canaries and error texts."""
-    program.prepare()
 
     def run() -> Any:
         module = program.fresh_module("__main__")

@@ -9,7 +9,9 @@ import struct
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
+
+from .pipes import Child
 
 SLEEP_GRACE = 1.0
 """Seconds of own time (running or asleep) on top of the time limit after which a program is stopped."""
@@ -19,31 +21,6 @@ STARVED = 30.0
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.002, 0.25
 _ANNOUNCEMENT = struct.Struct("<cI")
 _LONGEST_ERROR = 1 << 16
-
-
-class Child(NamedTuple):
-    """A forked process, confined but for the last step, that waits for its test.
-
-    Attributes:
-        pid: Its process id here.
-        pidfd: Readable once it has ended.
-        job: Where its test is written to.
-        results: Where it announces results; see :mod:`program`.
-        out: What it prints, or the contents of its results.
-        err: What it prints as errors.
-    """
-
-    pid: int
-    pidfd: int
-    job: int
-    results: int
-    out: int
-    err: int
-
-    def close(self) -> None:
-        """Close every file descriptor of it."""
-        for fd in self[1:]:
-            os.close(fd)
 
 
 class Watch:

@@ -10,56 +10,23 @@ from __future__ import annotations
 
 import fcntl
 import gc
-import importlib
 import os
 import resource
 import shutil
 import signal
 import sys
-import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import confine, frames, linux, program, suite, values
-from .watch import Child, Watch
+from . import confine, frames, linux, program, suite
+from .pipes import ERR, JOB, MAX_FD, OUT, RESULTS, Child, Pipes
+from .warm import warm_up
+from .watch import Watch
 
 _ERROR_TAIL = 8192
-_LOW_FDS, _MAX_FD = 10, 1 << 16
-_THREAD_STACK = 8 << 20
-
-_WARM_MODULES = """
-array bisect cmath collections.abc copy dataclasses datetime decimal fractions functools heapq io itertools
-json math operator queue random re statistics string sys textwrap threading time typing
-"""
-"""Modules that programs often import: once here instead of in every test."""
-
-_WARM_PROGRAM = b"""
-import sys
-from collections import Counter, defaultdict, deque
-from typing import List
-
-class Solution:
-    def add(self, a: int, b: int) -> int:
-        return a + b
-
-def main():
-    n = len("3 1 2".split())
-    rows = sorted([list(map(int, "3 1 2".split())) for _ in range(n)], key=lambda row: -row[0])
-    counts = defaultdict(int)
-    for row in rows:
-        for item in row:
-            counts[item] += item * 2 % 7
-    try:
-        raise ValueError("x")
-    except ValueError as error:
-        print(n, rows, dict(counts), f"{n:03d} {1 / n:.3f}", str(error), Counter("abca"), deque([1]))
-    sys.stdout.write(" ".join(map(str, rows[0])) + "\\n")
-
-if __name__ == "__main__":
-    main()
-"""
-"""Run once, so that what Python makes ready at first use is there before the first fork."""
+_LOW_FDS = 10
+_SPARES = 8
 
 
 class Zygote:
@@ -70,11 +37,12 @@ class Zygote:
         self.requests, self.replies, self.config = requests, replies, config
         self.own_namespace = os.pidfd_open(os.getpid())
         self.proc = _private_proc(detach=config.namespaces)
-        self.baseline = _address_space(self.proc)
+        self.confinement = confine.Confinement(config, _address_space(self.proc))
         self.oom_kills = _oom_kills(self.proc)
         if not config.namespaces and os.listdir(config.workdir):
             raise FileExistsError(f"expected {config.workdir} to be empty: it is emptied after every test")
-        self.spare = self.fork()
+        self.spares: list[Child] = []
+        self.fork_spares(1)
 
     def serve(self) -> None:
         """Answer requests; return when the other side is gone, or a process that was to take a test."""
@@ -83,62 +51,56 @@ class Zygote:
                 header, sizes = frames.unpack(lambda size: frames.read_exactly(self.requests, size))
                 self.run(header, sizes)
 
-    def fork(self) -> Child:
-        """Fork the next process and let it get ready."""
-        job, job_writer = os.pipe()
-        results, results_writer = os.pipe()
-        os.set_blocking(results, False)
-        out, err = os.memfd_create("out"), os.memfd_create("err")
-        if self.config.namespaces:
-            linux.unshare(linux.CLONE_NEWPID)
-        pid = os.fork()
-        if pid == 0:
-            self.become_child(job, results_writer, out, err, (job_writer, results))
-        if self.config.namespaces:
-            linux.enter_namespace(self.own_namespace, linux.CLONE_NEWPID)
-        os.close(job)
-        os.close(results_writer)
-        return Child(pid, os.pidfd_open(pid), job_writer, results, out, err)
+    def fork_spares(self, count: int) -> None:
+        """Fork processes, and let them get ready.
 
-    def become_child(self, job: int, results: int, out: int, err: int, others: tuple[int, int]) -> NoReturn:
+        Several at a time: after a fork, each page this process touches is copied once more.
+        """
+        pipes = [Pipes.make() for _ in range(count)]
+        for each in pipes:
+            if self.config.namespaces:
+                linux.unshare(linux.CLONE_NEWPID)
+            pid = linux.fork()
+            if pid == 0:
+                self.become_child(each)
+            if self.config.namespaces:
+                linux.enter_namespace(self.own_namespace, linux.CLONE_NEWPID)
+            self.spares.append(each.child(pid))
+
+    def become_child(self, pipes: Pipes) -> NoReturn:
         """Get ready, wait for a test, run it and end the process."""
         code = 1
         try:
-            for fd in others:
-                os.close(fd)
-            confine.isolate(self.config)
-            header, sizes = frames.unpack(lambda size: frames.read_exactly(job, size))
-            code = self.run_program(header, sizes, job, results, out, err)
+            pipes.keep_only_the_childs()
+            self.confinement.isolate()
+            code = self.run_program(frames.read_job(JOB))
         except frames.BrokenStreamError:
             pass
         except BaseException as error:
             with suppress(BaseException):
-                os.write(err, repr(error).encode())
+                os.write(ERR, repr(error).encode())
         finally:
             os._exit(code)
 
-    def run_program(
-        self, header: dict[str, Any], sizes: list[int], job: int, results: int, out: int, err: int
-    ) -> int:
-        """Take the last step of confinement and run the program; return the exit code."""
+    def run_program(self, header: dict[str, Any]) -> int:
+        """Read the program, take the last step of confinement and run it; return the exit code."""
         kind, limits = header["kind"], header["limits"]
-        source, payload = (frames.read_exactly(job, size) for size in sizes)
+        source, payload = (frames.read_exactly(JOB, size) for size in header["sizes"])
         kept: tuple[int, ...]
         if kind == "stdin":
-            kept = (_sealed_file(payload), out, err)
-            if (
-                b"/dev/stdin" in source and self.config.namespaces
-            ):  # there is no /proc; this is what it leads to
-                Path(".stdin").write_bytes(payload)
+            kept = (_sealed_file(payload), OUT, ERR)
+            if self.config.namespaces and b"/dev/stdin" in source:
+                Path(".stdin").write_bytes(payload)  # what /dev/stdin leads to, where there is no /proc
             del payload
         else:
             null = os.open("/dev/null", os.O_RDWR)
-            kept = (null, null, err, results, out)
-        confine.limit(self.config, limits, self.baseline)
-        frames.write_all(results, program.STARTED)
-        for place, fd in enumerate(kept):  # which all lie above: the zygote fills the low ones
+            kept = (null, null, ERR, RESULTS, OUT)
+        self.confinement.limit(limits)
+        frames.write_all(RESULTS, program.STARTED)
+        for place, fd in enumerate(kept):
             os.dup2(fd, place)
-        os.closerange(len(kept), _MAX_FD)
+        os.closerange(len(kept), MAX_FD)
+        gc.enable()
         if kind == "stdin":
             return program.run_main(source)
         if kind == "functional":
@@ -149,11 +111,12 @@ class Zygote:
 
     def run(self, header: dict[str, Any], sizes: list[int]) -> None:
         """Run one request in the process that is ready, and reply with what it did."""
-        child = self.spare
+        child = self.spares.pop()
         watch = Watch(child, header, self.proc, self.requests, self.reply)
-        frames.write_all(child.job, frames.pack(header, sizes))
+        frames.write_job(child.job, {**header, "sizes": sizes})
         _splice(self.requests, child.job, sum(sizes))
-        self.spare = self.fork()
+        if not self.spares:
+            self.fork_spares(_SPARES)
         status = watch.until_end()
         if watch.started:
             self.report(header, child, status, watch)
@@ -265,26 +228,6 @@ def _oom_kills(proc: int | None) -> int:
         return sum(int(line.split()[1]) for line in file if line.startswith(b"oom_kill "))
 
 
-def _warm_up() -> None:
-    """Bring the interpreter into the state that every test starts from, the same on every machine."""
-    for name in _WARM_MODULES.split():
-        importlib.import_module(name)
-    import _sitebuiltins
-    import builtins
-
-    builtins.exit = _sitebuiltins.Quitter("exit", "Ctrl-D")
-    builtins.quit = _sitebuiltins.Quitter("quit", "Ctrl-D")
-    for name in ("PWD", "LD_LIBRARY_PATH"):  # where things are on this machine is nobody's business
-        os.environ.pop(name, None)
-    os.cpu_count = lambda: 1
-    os.sched_getaffinity = lambda pid: {0}
-    threading.stack_size(_THREAD_STACK)
-    program.execute(_WARM_PROGRAM)
-    sys.stdout.flush()
-    values.decode(values.encode([1, "a", (2.5, None), {"b": {3}}]))
-    del sys.modules["__main__"]
-
-
 def main(requests: int, replies: int) -> None:
     """Start on a box's two file descriptors: take the configuration, say hello, serve."""
     opened = requests, replies, os.open("/dev/null", os.O_RDWR)
@@ -294,7 +237,7 @@ def main(requests: int, replies: int) -> None:
     linux.set_process_option(linux.PR_SET_DUMPABLE, 0)
     header, sizes = frames.unpack(lambda size: frames.read_exactly(requests, size))
     header["filter"] = frames.read_exactly(requests, sizes[0])
-    _warm_up()
+    warm_up()
     gc.collect()
     gc.freeze()
     gc.disable()
