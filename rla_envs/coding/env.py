@@ -98,6 +98,8 @@ class LiveBenchCodingEnv(AdaptiveEnv[str, str]):
             raise InputError(f"attempts: expected an integer of 1 or more, got {attempts!r}")
         if reward not in REWARDS:
             raise unknown_name("reward", reward, REWARDS)
+        if source_options is not None and not isinstance(source_options, Mapping):
+            raise InputError(f"source_options: expected a mapping of keywords, got {source_options!r}")
         self._grader = Grader(grading, backend)
         self._source = make_source(source, split, source_options or {}, lambda: self._grader.sandbox)
         # The parameters and the edit language depend on the source: they are this object's, not the class's.

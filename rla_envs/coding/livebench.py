@@ -57,6 +57,8 @@ def load_livebench(
     """
     if release is not None and not (isinstance(release, str) and _DATE.fullmatch(release)):
         raise InputError(f"release: expected a date such as '2024-11-25', got {release!r}")
+    if not isinstance(path, str | Path):
+        raise InputError(f"path: expected a path of LiveBench's files, got {path!r}")
     if isinstance(tasks, str):
         raise InputError(f"tasks: expected a list of tasks, got {tasks!r}; write [{tasks!r}]")
     for task in tasks or ():

@@ -207,10 +207,14 @@ class SplitSource:
 def _load_generated(
     count: int = 100, seed: int = 0, difficulty: Mapping[str, object] | None = None
 ) -> list[Problem]:
+    _require_count("count", count)
+    _require_count("seed", seed)
     return list(generated_problems(count, seed, difficulty))
 
 
 def _load_codeio(limit: int | None = 100, backend: str = "bubblewrap") -> list[Problem]:
+    if limit is not None:
+        _require_count("limit", limit)
     problems: list[Problem] = []
     with open_sandbox(backend) as sandbox:
         for number in range(len(codeio_rows())):
@@ -220,6 +224,11 @@ def _load_codeio(limit: int | None = 100, backend: str = "bubblewrap") -> list[P
             if problem is not None:
                 problems.append(problem)
     return problems
+
+
+def _require_count(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InputError(f"{name}: expected an integer of 0 or more, got {value!r}")
 
 
 def _measure(problems: Sequence[Problem]) -> Callable[[Problem], float] | None:

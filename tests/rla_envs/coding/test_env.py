@@ -186,6 +186,7 @@ def test_a_stated_difficulty_must_be_the_problems_own(make):
         ({"split": "test"}, "unknown split"),
         ({"difficulty": {"level": 3}}, "unknown difficulty parameter"),
         ({"source": "livebench", "source_options": {"path": "/nowhere"}}, "question.jsonl"),
+        ({"source_options": "path"}, "source_options: expected a mapping"),
     ],
 )
 def test_a_wrong_keyword_is_refused_in_one_line(kwargs, match):

@@ -309,3 +309,55 @@ def test_large_results_of_many_tests_do_not_add_up(grading):
 def test_what_is_no_problem_is_refused(problem):
     with pytest.raises(InputError, match="expected a Problem"):
         grade(problem, fenced(RIGHT))
+
+
+FAST_IO = """
+import os, sys
+from io import BytesIO, IOBase
+class Fast(IOBase):
+    def __init__(self, file):
+        self.fd, self.buffer, self.lines = file.fileno(), BytesIO(), 0
+        self.write = self.buffer.write
+    def readline(self):
+        while self.lines == 0:
+            data = os.read(self.fd, max(os.fstat(self.fd).st_size, 8192))
+            self.lines = data.count(b"\\n") + (not data)
+            at = self.buffer.tell()
+            self.buffer.seek(0, 2), self.buffer.write(data), self.buffer.seek(at)
+        self.lines -= 1
+        return self.buffer.readline()
+    def flush(self):
+        os.write(self.fd, self.buffer.getvalue())
+        self.buffer.truncate(0), self.buffer.seek(0)
+class Text(IOBase):
+    def __init__(self, file):
+        self.buffer = Fast(file)
+        self.flush = self.buffer.flush
+        self.write = lambda text: self.buffer.write(text.encode())
+        self.readline = lambda: self.buffer.readline().decode()
+sys.stdin, sys.stdout = Text(sys.stdin), Text(sys.stdout)
+input = lambda: sys.stdin.readline().rstrip()
+"""
+UNUSUAL = {
+    "buffers of its own": f"{FAST_IO}{RIGHT}",
+    "a map of the input": "import mmap\nprint(sum(map(int, mmap.mmap(0, 0, access=1)[:].split())))",
+    "another wrapper": f"import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.detach())\n{RIGHT}",
+    "fileinput": "import fileinput\nfor line in fileinput.input(): print(sum(map(int, line.split())))",
+    "up to the end": "try:\n while True: print(sum(map(int, input().split())), end=' ')\nexcept: pass",
+    "an exit handler": "import atexit\nn = sum(map(int, input().split()))\natexit.register(lambda: print(n))",
+    "leaving at once": f"import os\n{RIGHT.replace('))))', '))), flush=True)')}\nos._exit(0)",
+    "an event loop": f"import asyncio\nasync def main(): {RIGHT}\nasyncio.run(main())",
+    "a pool of threads": "from concurrent.futures import ThreadPoolExecutor as Pool\n"
+    "with Pool(4) as pool: print(sum(pool.map(int, input().split())))",
+    "a deep recursion through C": "import sys\nfrom functools import cache\nsys.setrecursionlimit(10**6)\n"
+    f"@cache\ndef depth(n): return 0 if n == 0 else 1 + depth(n - 1)\ndepth(50000)\n{RIGHT}",
+    "a file of its own": "import tempfile\nf = tempfile.TemporaryFile('w+')\nf.write(input())\nf.seek(0)\n"
+    "print(sum(map(int, f.read().split())))",
+    "pickles": "import pickle\nclass Sum:\n  def __init__(s, n): s.n = n\n"
+    "print(pickle.loads(pickle.dumps(Sum(sum(map(int, input().split()))))).n)",
+}
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_a_right_program_passes_however_unusual(name):
+    assert status(SUM, UNUSUAL[name]) == "ok"

@@ -95,3 +95,19 @@ def test_an_empty_split_of_a_fixed_set_is_refused(tmp_path):
     other = next(split for split in SPLITS if not in_split(problem, split))
     with pytest.raises(InputError, match="has no problem; use split='all'"):
         make_source("livebench", other, {"path": str(folder)}, no_sandbox)
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "match"),
+    [
+        ("generated", {"count": -1}, "count: expected an integer of 0 or more, got -1"),
+        ("generated", {"count": "3"}, "count: expected"),
+        ("generated", {"seed": -1}, "seed: expected"),
+        ("generated", {"seed": True}, "seed: expected"),
+        ("codeio", {"limit": -1}, "limit: expected"),
+        ("livebench", {"path": None}, "path: expected a path"),
+    ],
+)
+def test_an_option_of_the_wrong_kind_is_refused_by_name(source, options, match):
+    with pytest.raises(InputError, match=match):
+        load_problems(source, **options)
