@@ -107,7 +107,7 @@ def _verdict(summary: Mapping[str, Any]) -> str:
     """Return the order over all learners, and who reached the goal of half the steps of both baselines."""
     every = summary["overall"]["all"]
     order = sorted(ARMS, key=lambda arm: every[arm]["uniform"]["ratio"])
-    ranks = ", ".join(f"{arm} {_interval(every[arm]['uniform'])}" for arm in order)
+    ranks = ";\n".join(f"{arm} {_interval(every[arm]['uniform'])}" for arm in order)
     goals = {"all learners": every, "the simulated ones": summary["overall"]["simulated"]}
     if GRIDNAV in summary["scenarios"]:
         cells = summary["scenarios"][GRIDNAV]
@@ -118,8 +118,8 @@ def _verdict(summary: Mapping[str, Any]) -> str:
     )
     count = every["uniform"]["uniform"]["scenarios"]
     return (
-        f"Over all {count} learners, steps as a multiple of uniform's (geometric mean): {ranks}.\n\n"
-        f"Half the steps of `uniform` and of `threshold`, or fewer, were taken {halves}."
+        f"Over all {count} learners, steps as a multiple of uniform's (geometric mean):\n{ranks}.\n\n"
+        f"Half the steps of `uniform` and of `threshold`, or fewer, were taken\n{halves}."
     )
 
 
