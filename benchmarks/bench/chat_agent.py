@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import httpx
 import numpy as np
 from gymnasium import spaces
 
-from rla_agents.llm.chat import Message
 from rla_envs.errors import InfrastructureError, InputError
 from rla_envs.spaces import Unicode
+
+if TYPE_CHECKING:  # a served model needs no torch here
+    from rla_agents.llm.chat import Message
 
 _INSTRUCTIONS = (
     "You act in an environment to solve a task. Each message shows what you see after your last action. "
