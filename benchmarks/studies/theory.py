@@ -251,4 +251,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except RLAError as error:
-        sys.exit(f"error: {error}")
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(2)
