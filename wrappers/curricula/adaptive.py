@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rla_envs.difficulty import Value
 from rla_envs.errors import InputError
 from wrappers.curricula.base import BaseCurriculum, check_number, parse_success
-from wrappers.curricula.votes import VoteAudit, high_risk_steps
+from wrappers.curricula.votes import VoteAudit, high_risk_steps, parse_votes
 from wrappers.protocols import Proposal
 
 
@@ -96,7 +96,7 @@ class AdaptiveCurriculum(BaseCurriculum):
         """Learn from one result."""
         value = parse_success(success)
         played = self._difficulties.read(difficulty, self._needed())
-        votes = feedback.get("votes") or ()
+        votes = parse_votes(feedback.get("votes"))
         event = self._audit.add(value, votes)
         if event is not None:
             self._events.append(event)

@@ -14,6 +14,7 @@ from gymnasium import spaces
 
 from rla_envs.difficulty import DifficultyParameter
 from rla_envs.errors import InputError, unknown_name
+from rla_envs.task import Task
 from wrappers.curricula.space import Difficulties
 from wrappers.protocols import Proposal
 
@@ -245,8 +246,14 @@ def _json_copy(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def group_key(difficulty: Mapping[str, Any], feedback: Mapping[str, Any]) -> str:
-    """Return the name of the group a result belongs to: its task, or its difficulty if none is given."""
+    """Return the name of the group a result belongs to: its task, or its difficulty if none is given.
+
+    Raises:
+        InputError: If the task is none.
+    """
     task = feedback.get("task")
+    if task is not None and not isinstance(task, Task):
+        raise InputError(f"task: expected the Task that was played, got {task!r}")
     return task.id if task is not None else json.dumps(difficulty, sort_keys=True)
 
 

@@ -18,7 +18,7 @@ from wrappers.acceptance import make as make_rule
 from wrappers.curricula.base import GROUP_SIZE, BaseCurriculum, GroupTally, check_number, parse_success
 from wrappers.curricula.slots import Slot, Version
 from wrappers.curricula.space_tasks import SpaceTasks
-from wrappers.curricula.votes import VoteAudit
+from wrappers.curricula.votes import VoteAudit, parse_votes
 from wrappers.protocols import Feedback, Proposal, TaskEditor, TaskSource
 
 
@@ -177,7 +177,7 @@ class Threshold(BaseCurriculum):
         task = feedback.get("task") if self._points is None else self._points.task(difficulty)
         if not isinstance(task, Task):
             raise InputError(f"threshold judges tasks, not difficulties: expected task=Task, got {task!r}")
-        event = self._audit.add(value, feedback.get("votes") or ())
+        event = self._audit.add(value, parse_votes(feedback.get("votes")))
         if event is not None:
             self._events.append(event)
         for index, slot in enumerate(self._slots):

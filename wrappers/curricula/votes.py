@@ -3,11 +3,36 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+
+from rla_envs.errors import InputError
+
+
+def parse_votes(votes: object) -> tuple[tuple[int, ...], ...]:
+    """Return an episode's votes, for every step its own; None is an episode without votes.
+
+    Raises:
+        InputError: If they are not a sequence of sequences of -1, 0 and 1.
+    """
+    if votes is None:
+        return ()
+    try:
+        steps = tuple(tuple(step) for step in votes)  # type: ignore[attr-defined]
+    except TypeError:
+        steps = ((None,),)
+    if not all(
+        isinstance(vote, int | float | np.number) and vote in (-1, 0, 1) for step in steps for vote in step
+    ):
+        raise InputError(
+            f"votes: expected for every step a list of -1, 0 or 1, got {reprlib.repr(votes)}; "
+            "one vote a step is [[1], [-1]]"
+        )
+    return tuple(tuple(int(vote) for vote in step) for step in steps)
 
 
 def high_risk_steps(votes: Sequence[Sequence[int]]) -> list[int]:

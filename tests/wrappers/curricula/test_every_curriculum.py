@@ -57,6 +57,33 @@ def test_bools_and_shares_are_taken(name, result):
     curriculum.observe(task.difficulty, result, task=task)
 
 
+@pytest.mark.parametrize("name", sorted({*NAMES} - {"fixed", "uniform"}))
+@pytest.mark.parametrize("votes", [5, [1, -1], "up", [["up"]], [[float("nan")]], [[2]], [None]])
+def test_votes_that_are_none_are_refused_and_change_nothing(name, votes):
+    curriculum = bound(name)
+    task = propose_task(curriculum, ToyEnv(), np.random.default_rng(0))[0]
+    before = curriculum.state_dict()
+    with pytest.raises(InputError, match="votes: expected for every step a list of -1, 0 or 1, got"):
+        curriculum.observe(task.difficulty, True, task=task, votes=votes)
+    assert curriculum.state_dict() == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("votes", [None, (), [[1], []], np.array([[1, -1], [0, 1]]), [(1.0, -1.0)]])
+def test_votes_are_taken_as_lists_and_as_arrays(name, votes):
+    curriculum = bound(name)
+    task = propose_task(curriculum, ToyEnv(), np.random.default_rng(0))[0]
+    curriculum.observe(task.difficulty, True, task=task, votes=votes)
+
+
+@pytest.mark.parametrize("name", ["fixed", "uniform", "threshold"])
+def test_a_result_of_what_is_no_task_is_refused(name):
+    curriculum = bound(name)
+    difficulty = curriculum.propose(np.random.default_rng(0))
+    with pytest.raises(InputError, match="expected .*, got 'task 1'"):
+        curriculum.observe(difficulty, True, task="task 1")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_restored_curriculum_continues_exactly(name):
     def learner(rng):
