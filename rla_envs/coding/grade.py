@@ -230,15 +230,18 @@ class Grader:
         calls = [case.arguments for case in problem.tests]
         if self.grading == "livebench":
             runs = _livebench_calls(self.sandbox, problem, source, calls, limits)
-        else:
-            # Whoever calls a function imports it: what stands behind a main guard reads input of its own.
-            runs = self.sandbox.run_functional(as_imported(source), problem.entry_point, calls, limits)
-        for case, run in zip(problem.tests, runs, strict=False):
-            same = run.status is Status.OK and (
-                bool(run.value == case.expected)
-                if self.grading == "livebench"
-                else same_value(run.value, case.expected)
-            )
+            for case, run in zip(problem.tests, runs, strict=False):
+                yield run, run.status is Status.OK and bool(run.value == case.expected)
+            return
+        # Whoever calls a function imports it: what stands behind a main guard reads input of its own.
+        source = as_imported(source)
+        runs = self.sandbox.run_functional(source, problem.entry_point, calls, limits)
+        for number, (case, run) in enumerate(zip(problem.tests, runs, strict=False)):
+            same = run.status is Status.OK and same_value(run.value, case.expected)
+            if run.status is Status.OK and not same and number:
+                # It may have found what an earlier call left in their process, such as a file.
+                (run,) = self.sandbox.run_functional(source, problem.entry_point, [calls[number]], limits)
+                same = run.status is Status.OK and same_value(run.value, case.expected)
             yield run, same
 
     def _suite(self, problem: Problem, source: str, limits: Limits) -> Iterator[TestResult]:

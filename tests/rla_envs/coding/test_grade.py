@@ -361,3 +361,20 @@ UNUSUAL = {
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_a_right_program_passes_however_unusual(name):
     assert status(SUM, UNUSUAL[name]) == "ok"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os\ndef f(n):\n if os.path.exists('left'): return -1\n open('left', 'w')\n return n",
+        "import json\ndef f(n):\n    json.left = n = n + getattr(json, 'left', 0)\n    return n",
+        "import math\ndef f(n):\n    math.floor = math.floor(n - 1).__add__\n    return math.floor(1)",
+    ],
+)
+def test_a_right_function_is_not_wrong_for_what_its_earlier_calls_left(code):
+    problem = Problem.functional("", "f", [([n], n) for n in range(1, 13)])
+    assert status(problem, code) == "ok"
+    wrong = Problem.functional("", "f", [([n], n + (n == 9)) for n in range(1, 13)])
+    assert [test.passed for test in grader().grade(wrong, fenced(code)).tests] == [
+        n != 9 for n in range(1, 13)
+    ]
