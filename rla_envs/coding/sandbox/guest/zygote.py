@@ -12,11 +12,9 @@ import fcntl
 import gc
 import os
 import resource
-import shutil
 import signal
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NoReturn
 
 from . import confine, frames, linux, program, suite
@@ -90,7 +88,8 @@ class Zygote:
         if kind == "stdin":
             kept = (_sealed_file(payload), OUT, ERR)
             if self.config.namespaces and b"/dev/stdin" in source:
-                Path(".stdin").write_bytes(payload)  # what /dev/stdin leads to, where there is no /proc
+                with open(".stdin", "wb") as file:  # what /dev/stdin leads to, where there is no /proc
+                    file.write(payload)
             del payload
         else:
             null = os.open("/dev/null", os.O_RDWR)
@@ -180,9 +179,12 @@ def _splice(source: int, target: int, size: int) -> None:
 
 
 def _empty(folder: str) -> None:
+    """Remove what is in a folder; nothing runs any more that could swap it meanwhile."""
     for entry in os.scandir(folder):
         if entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path)
+            os.chmod(entry.path, 0o700)
+            _empty(entry.path)
+            os.rmdir(entry.path)
         else:
             os.unlink(entry.path)
 
