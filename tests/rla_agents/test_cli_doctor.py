@@ -78,7 +78,7 @@ def test_the_doctor_knows_every_package_of_the_extras_in_use():
 
     project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
     wanted = {("", requirement) for requirement in project["dependencies"]}
-    for extra in ("alfworld", "train"):
+    for extra in ("alfworld", "bayes", "coding", "train"):
         wanted |= {(extra, requirement) for requirement in project["optional-dependencies"][extra]}
     names = {(extra, requirement.split(">")[0].split("[")[0].split("=")[0]) for extra, requirement in wanted}
     assert {(extra, distribution) for _, distribution, extra, _ in doctor.MODULES} >= names
