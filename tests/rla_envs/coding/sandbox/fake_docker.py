@@ -19,15 +19,13 @@ class Container:
         self.started = threading.Event()
 
     def start(self):
-        words = [sys.executable if word == "python3" else word for word in self.config["Cmd"]]
-        # The interpreter may itself lie below /tmp.
-        interpreter = [
-            part for folder in {sys.prefix, sys.base_prefix} for part in ("--ro-bind", folder, folder)
-        ]
+        # Without the links of a virtual environment, which may itself lie below /tmp.
+        python = os.path.realpath(sys.executable)
+        words = [python if word == "python3" else word for word in self.config["Cmd"]]
         box = "bwrap --ro-bind / / --dev /dev --tmpfs /tmp --unshare-pid --proc /proc --as-pid-1"
         environment = dict(line.split("=", 1) for line in self.config["Env"])
         self.process = subprocess.Popen(
-            [*box.split(), *interpreter, "--", *words],
+            [*box.split(), "--", *words],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
