@@ -59,8 +59,9 @@ class GuessEnv(AdaptiveEnv[str, str]):
             return TaskCheck(
                 False, f"the task states largest={task.difficulty.get('largest')}, has {largest}"
             )
-        whole = isinstance(number, int) and isinstance(largest, int)
-        if not whole or not 1 <= number <= largest <= LARGEST.high:
+        if not isinstance(largest, int) or largest > LARGEST.high:
+            return TaskCheck(False, f"expected a largest number of at most {LARGEST.high}, got {largest!r}")
+        if not isinstance(number, int) or not 1 <= number <= largest:
             return TaskCheck(False, f"expected a number from 1 to {largest}, got {number!r}")
         return TaskCheck(True, witness=(str(number),), optimal_length=1)
 
