@@ -80,26 +80,32 @@ def _environment() -> dict[str, str]:
 
 def _files() -> list[str]:
     """Return the options on what a box sees: shared libraries, the interpreter, four devices, read-only."""
-    words: list[str] = []
-    for path in _LIBRARIES:
-        if os.path.islink(path):
-            words += ["--symlink", os.readlink(path), path]
-        elif os.path.isdir(path):
-            words += ["--ro-bind", path, path]
+    links = [path for path in _LIBRARIES if os.path.islink(path)]
+    bound = [path for path in _LIBRARIES if os.path.isdir(path) and path not in links]
     python = base_interpreter()
     prefix = os.path.realpath(sys.base_prefix)
-    # bwrap would give the folders on the way the modes they have outside, where /root is closed to others.
-    for folder in (*reversed(Path(prefix).parents[:-1]), prefix):
-        words += ["--perms", "0755", "--dir", str(folder)]
     if prefix != "/usr":
-        words += ["--ro-bind", f"{prefix}/lib", f"{prefix}/lib"]
-    words += ["--ro-bind", python, python]
-    for name in ("purelib", "platlib"):
-        packages = sysconfig.get_path(name, vars={"base": prefix, "platbase": prefix})
-        if os.path.isdir(packages) and packages not in words:
-            words += ["--tmpfs", packages, "--remount-ro", packages]
-    words += ["--dir", "/dev"]
+        bound.append(f"{prefix}/lib")
+    bound.append(python)
+    packages = {
+        sysconfig.get_path(name, vars={"base": prefix, "platbase": prefix}) for name in ("purelib", "platlib")
+    }
+    words: list[str] = []
+    for folder in _ancestors([*bound, *_DEVICES]):  # bubblewrap would close those that it makes itself
+        words += ["--dir", folder]
+    for path in bound:
+        words += ["--ro-bind", path, path]
+    for path in links:
+        words += ["--symlink", os.readlink(path), path]
+    for folder in sorted(filter(os.path.isdir, packages)):
+        words += ["--tmpfs", folder, "--remount-ro", folder]
     for device in _DEVICES:
         words += ["--dev-bind", device, device]
     words += ["--symlink", "/tmp/.stdin", "/dev/stdin", "--dir", "/tmp", "--proc", "/proc"]
     return [*words, "--remount-ro", "/", "--chdir", "/"]
+
+
+def _ancestors(paths: list[str]) -> list[str]:
+    """Return the folders above some paths but for the root, outermost first."""
+    folders = {str(folder) for path in paths for folder in Path(path).parents}
+    return sorted(folders - {"/"}, key=lambda folder: (folder.count("/"), folder))

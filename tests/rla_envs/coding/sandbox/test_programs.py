@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from rla_envs.coding.sandbox import Limits, Status, open_sandbox
+from rla_envs.coding.sandbox.interpreter import base_interpreter
 from rla_envs.errors import InputError, UnknownNameError
 
 SHORT = Limits(time_limit=0.3, memory_mb=256, output_bytes=4 << 20)
@@ -198,6 +199,26 @@ print(multiprocessing.cpu_count(), os.cpu_count(), os.sched_getaffinity(0))
         "runtime_error",
         True,
     )
+
+
+IMPORT_ALL = """
+import importlib, sys
+failed = []
+no_screen = {'antigravity', 'this', 'idlelib', 'turtle', 'tkinter', '_tkinter'}
+for name in sorted(sys.stdlib_module_names - no_screen):
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        failed.append(name)
+print(failed)
+"""
+
+
+def test_all_of_the_standard_library_can_be_imported_that_can_be_here(sandbox):
+    command = [base_interpreter(), "-I", "-S", "-W", "ignore", "-c", IMPORT_ALL]
+    here = subprocess.run(command, capture_output=True, check=True)
+    there = run(sandbox, f"import warnings\nwarnings.simplefilter('ignore')\n{IMPORT_ALL}", limits=Limits())
+    assert (there.status, there.stdout) == ("ok", here.stdout), there.error
 
 
 def test_deep_recursion_in_python_needs_no_special_care(sandbox):
