@@ -14,7 +14,7 @@ from rla_envs.alfworld.native.pddl import read_problem
 from rla_envs.alfworld.native.playbook import playbook
 from rla_envs.alfworld.native.reach import Reach
 from rla_envs.alfworld.native.rules import NOT, SHOWN, Told, compile_rules, without_goal
-from rla_envs.alfworld.native.state import Content, Indexes, Kept, Memo, State
+from rla_envs.alfworld.native.state import Content, Indexes, Kept, Memo, State, state_of
 from rla_envs.alfworld.native.texts import Parts, Writer, write
 from rla_envs.alfworld.native.things import Fact, Things
 from rla_envs.errors import InvalidTaskError
@@ -93,7 +93,7 @@ class Game:
         changing = [(name, *x) for name in facts if name in rules.changing for x in facts[name]]
         self._changing = changing
         shown = [(SHOWN + name, *things) for name, *things in changing if name in rules.forked]
-        self._start = State(self._things, self._indexes, [*changing, *shown], self._pool)
+        self._start = state_of(self._things, self._indexes, [*changing, *shown], self._pool)
         self.intro = write(rules.intro, self._writer, (), self._start)
 
     def start(self) -> State:
@@ -173,4 +173,4 @@ class Game:
         if len(self._pool) + self._kept.count > _MAX_KEPT:
             self._kept.drop()
             self._pool.clear()
-            self._start = State(self._things, self._indexes, self._start.facts, self._pool)
+            self._start = state_of(self._things, self._indexes, self._start.facts, self._pool)

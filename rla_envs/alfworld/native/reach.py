@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from rla_envs.alfworld.native.joins import Join
 from rla_envs.alfworld.native.pddl import Action, Branch, Effect
-from rla_envs.alfworld.native.state import Indexes, State
+from rla_envs.alfworld.native.state import Indexes, State, state_of
 from rla_envs.alfworld.native.things import Expected, Fact, Things
 
 
@@ -82,7 +82,7 @@ class Reach:
         self._gains = gains.ways
         indexes = Indexes(gains.indexes)
         self._goals = [Join(gains.expected, indexes, (), _relaxed(branch)) for branch in goal]
-        self._state = State(things, indexes, facts, {})
+        self._state = state_of(things, indexes, facts, {})
 
     def _run(self, gains: Sequence[_Gain]) -> Iterator[None]:
         """Do everything that is possible, pausing after each action, until nothing new comes to hold."""

@@ -95,41 +95,35 @@ class Indexes:
 
 
 class State:
-    """The facts that hold, by bucket. Copies share what is the same.
+    """The facts that hold, by bucket; :func:`state_of` makes one. Copies share what is the same.
 
     Args:
         things: The objects of the game, and the facts that always hold.
         indexes: Which buckets to keep.
         facts: What holds.
-        pool: The contents known so far.
+        buckets: The same, by bucket.
+        nothing: The content of all other buckets.
     """
 
     def __init__(
         self,
         things: Things,
         indexes: Indexes,
-        facts: Iterable[Fact],
-        pool: dict[tuple[Fact, ...], Content],
+        facts: set[Fact],
+        buckets: dict[Bucket, Content],
+        nothing: Content,
     ) -> None:
-        """Sort the facts into their buckets."""
+        """Take what is given as it is."""
         self.things = things
         self._indexes = indexes
-        self.facts = set(facts)
-        self.nothing = content_of((), pool)
+        self.facts = facts
+        self.buckets = buckets
+        self.nothing = nothing
         self.trace: list[tuple[Bucket, Content]] | None = None
-        found = indexes.sorted_out(self.facts)
-        self.buckets = {bucket: content_of(tuple(inside), pool) for bucket, inside in found.items()}
 
     def copy(self) -> State:
         """Return an independent state in which the same holds."""
-        other = State.__new__(State)
-        other.things = self.things
-        other._indexes = self._indexes
-        other.facts = self.facts.copy()
-        other.nothing = self.nothing
-        other.trace = None
-        other.buckets = self.buckets.copy()
-        return other
+        return State(self.things, self._indexes, self.facts.copy(), self.buckets.copy(), self.nothing)
 
     def read(self, bucket: Bucket) -> Content:
         """Return what is in a bucket."""
@@ -149,6 +143,16 @@ class State:
         buckets, arguments = self.buckets, fact[1:]
         for bucket in self._indexes.buckets(fact):
             buckets[bucket] = buckets.get(bucket, self.nothing).changed(arguments, present)
+
+
+def state_of(
+    things: Things, indexes: Indexes, facts: Iterable[Fact], pool: dict[tuple[Fact, ...], Content]
+) -> State:
+    """Return a state in which some facts hold, with contents from a pool."""
+    held = set(facts)
+    found = indexes.sorted_out(held)
+    buckets = {bucket: content_of(tuple(inside), pool) for bucket, inside in found.items()}
+    return State(things, indexes, held, buckets, content_of((), pool))
 
 
 class _Fork(Generic[T]):
