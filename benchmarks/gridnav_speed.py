@@ -20,7 +20,9 @@ import gymnasium as gym
 import numpy as np
 
 import rla_envs
+from benchmarks.progress import tracked
 from rla_envs.errors import InputError
+from rla_envs.files import write_atomic
 
 _clock = time.process_time
 _ID, _ADAPTIVE = "RLA/GridNav-v0", "RLA/GridNav-Adaptive-v0"
@@ -62,10 +64,11 @@ def measure_many(envs: gym.vector.VectorEnv[Any, Any, Any], steps: int) -> float
     return rounds * envs.num_envs / (_clock() - begun)
 
 
-def measure(steps: int, members: Sequence[int]) -> dict[str, Any]:
+def measure(steps: int, members: Sequence[int], quiet: bool) -> dict[str, Any]:
     """Return all figures, by difficulty."""
     figures: dict[str, Any] = {}
-    for name, difficulty in DIFFICULTIES.items():
+    for name in tracked(DIFFICULTIES, "difficulties", len(DIFFICULTIES), quiet):
+        difficulty = DIFFICULTIES[name]
         made = gym.make(_ID, difficulty=difficulty)
         adaptive = gym.make(_ADAPTIVE, curriculum="uniform", difficulty=difficulty)
         figures[name] = {
@@ -104,6 +107,7 @@ def main(argv: Sequence[str]) -> int:
     """Run the measurement, print a table and write the numbers; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed gridnav", description=__doc__)
     parser.add_argument("--json", metavar="FILE", help="write all numbers to a file")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--steps", type=int, default=50_000, help="steps per figure")
     parser.add_argument("--members", type=int, nargs="+", default=MEMBERS, help="sizes of the vectors")
     options = parser.parse_args(argv)
@@ -111,7 +115,7 @@ def main(argv: Sequence[str]) -> int:
         raise InputError(
             f"--steps and --members: expected 1 or more, got {options.steps} and {options.members}"
         )
-    figures = measure(options.steps, options.members)
+    figures = measure(options.steps, options.members, options.quiet)
     sys.stdout.write("\n".join(_table(figures)) + "\n")
     if options.json:
         machine = {
@@ -120,5 +124,5 @@ def main(argv: Sequence[str]) -> int:
             "cores": os.cpu_count(),
         }
         text = json.dumps({"machine": machine, "difficulties": figures}, indent=2) + "\n"
-        Path(options.json).write_text(text, encoding="utf-8")
+        write_atomic(Path(options.json), text)
     return 0
