@@ -82,3 +82,10 @@ def test_the_doctor_knows_every_package_of_the_extras_in_use():
         wanted |= {(extra, requirement) for requirement in project["optional-dependencies"][extra]}
     names = {(extra, requirement.split(">")[0].split("[")[0].split("=")[0]) for extra, requirement in wanted}
     assert {(extra, distribution) for _, distribution, extra, _ in doctor.MODULES} >= names
+
+
+def test_a_missing_bubblewrap_is_told_with_what_to_type_and_counts_as_no_fault(monkeypatch):
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
+    finding = doctor._bubblewrap()
+    assert (finding.ok, finding.remedy) == (None, "")
+    assert "apt-get install bubblewrap" in finding.detail
