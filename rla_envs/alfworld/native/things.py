@@ -80,7 +80,7 @@ class _Tables(dict[tuple[str, Positions], dict[tuple[str, ...], list[Fact]]]):
         return table
 
 
-_ALIKE = 4
+_ALIKE = 8
 
 
 class Expected:
@@ -109,7 +109,7 @@ class Expected:
         return estimate
 
     def fits(self, facts: Mapping[str, Sequence[Fact]]) -> bool:
-        """Return whether a game is about as large: no more than four times, nor less than a quarter."""
+        """Return whether a game is about as large: no more than eight times, nor less than an eighth."""
         sizes = self._sizes
         if any(len(facts[name]) > _ALIKE for name in facts.keys() - sizes.keys()):
             return False

@@ -68,18 +68,26 @@ def read_tree(text: str, where: str) -> list[Tree]:
 def _sound_tree(text: str) -> list[Tree] | None:
     """Read an expression in which nothing is wrong, many words at a time; None if something is."""
     code = _COMMENT.sub("", text).lower()
+    lines = code.split(")\n(")
+    facts: list[Tree] = list(map(str.split, lines))  # right where a line is but a fact
+    others = [i for i, line in enumerate(lines) if "(" in line or ")" in line or "?" in line]
+    if others[:1] != [0]:
+        return None
     outside: list[Tree] = []
     stack = [outside]
-    for number, line in enumerate(code.split(")\n(")):
+    for number, following in zip(others, [*others[1:], len(lines)], strict=True):
         if number:
             if len(stack) == 1:
                 return None
             stack[-2].append(stack[-1])
             stack[-1] = []
-        if "(" not in line and ")" not in line:  # a fact on a line of its own
-            stack[-1] += _words(line)
-        elif not _read_into(stack, line):
+        if not _read_into(stack, lines[number]):
             return None
+        if following > number + 1:
+            if len(stack) == 1:
+                return None
+            stack[-2] += [stack[-1], *facts[number + 1 : following - 1]]
+            stack[-1] = facts[following - 1]
     whole = len(stack) == 1 and len(outside) == 1 and isinstance(outside[0], list)
     return outside[0] if whole and code.isascii() else None
 
