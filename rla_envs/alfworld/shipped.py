@@ -66,16 +66,19 @@ def grammar() -> str:
     return _read("data/alfred.twl2")
 
 
+@functools.lru_cache(maxsize=8192)
 def can_contain(receptacle_type: str, object_type: str) -> bool:
     """Return whether objects of a type may be put into receptacles of another."""
     return object_type in constants().VAL_RECEPTACLE_OBJECTS.get(receptacle_type, ())
 
 
+@functools.lru_cache(maxsize=8192)
 def is_openable(receptacle_type: str) -> bool:
     """Return whether receptacles of this type open and close."""
     return receptacle_type in constants().OPENABLE_CLASS_SET
 
 
+@functools.lru_cache(maxsize=8192)
 def receptacle_type(receptacle_id: str) -> str:
     """Return the type of a layout id: ``Cabinet`` of ``Cabinet|+00.38|...``, ``SinkBasin`` of a sink's."""
     parts = receptacle_id.split("|")
