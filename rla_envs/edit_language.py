@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from rla_envs.errors import RefusedEditError, unknown_name
+
+DraftT = TypeVar("DraftT")
 
 _KINDS: Mapping[type, str] = {str: "a string", bool: "true or false", int: "an integer", float: "a number"}
 
@@ -81,6 +83,34 @@ def parse_change(
     if fields and not values:
         raise RefusedEditError(f"{operation.op}: expected at least one of {', '.join(fields)}")
     return operation, values
+
+
+def apply_changes(
+    before: DraftT,
+    changes: Sequence[Mapping[str, Any]],
+    operations: Sequence[EditOperation],
+    appliers: Mapping[str, Callable[[DraftT, Mapping[str, Any]], DraftT]],
+) -> DraftT:
+    """Return a draft of a task with changes applied one after another.
+
+    Args:
+        before: The draft to start from; it is left as it is.
+        changes: The entries of :attr:`rla_envs.task.TaskEdit.changes`.
+        operations: The environment's edit language.
+        appliers: What each operation does to a draft, by its name.
+
+    Raises:
+        RefusedEditError: If a change is malformed or cannot be applied, or if
+            nothing changes.
+    """
+    draft = before
+    for change in changes:
+        operation, values = parse_change(change, operations)
+        draft = appliers[operation.op](draft, values)
+    if draft == before:
+        # Told here, because measuring alone may change the difficulty: it was drawn, and rounds.
+        raise RefusedEditError("the edit changes nothing")
+    return draft
 
 
 def _parse_value(op: str, field: EditField, value: object) -> Any:

@@ -6,7 +6,7 @@ from rla_envs.alfworld import shipped
 from rla_envs.alfworld.plan import Planner
 from rla_envs.alfworld.scene import TASK_TYPES, Receptacle, Scene
 from rla_envs.difficulty import DifficultyParameter
-from rla_envs.errors import InvalidTaskError
+from rla_envs.step_budget import STEP_BUDGET
 from rla_envs.task import Task
 
 
@@ -40,18 +40,6 @@ def closed_share(scene: Scene) -> float:
     return sum(r.closed for r in containers) / len(containers) if containers else 0.0
 
 
-def stated_step_budget(task: Task) -> float:
-    """Return the step budget that a task states, as a multiple of its shortest plan.
-
-    Raises:
-        InvalidTaskError: If it states none that is a number.
-    """
-    value = task.difficulty.get("step_budget")
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidTaskError(f"difficulty parameter 'step_budget': expected a number, got {value!r}")
-    return float(value)
-
-
 def _scene(task: Task) -> Scene:
     return Scene.from_payload(task.payload)
 
@@ -70,10 +58,6 @@ def _depth(task: Task) -> float:
     scene = _scene(task)
     found = [hiding_depth(scene, o.inside) for o in scene.targets()[: scene.goal.count]]
     return sum(found) / len(found)
-
-
-def _tightness(task: Task) -> float:
-    return -float(task.difficulty["step_budget"])
 
 
 def _rooms_without(task: Task) -> float:
@@ -145,16 +129,7 @@ PARAMETERS = (
         "from the one found in most of the 96 training rooms (0) to the one found in fewest (1)",
         statistic=_rooms_without,
     ),
-    DifficultyParameter(
-        name="step_budget",
-        low=1.0,
-        high=10.0,
-        default=5.0,
-        continuous=True,
-        direction=-1,
-        meaning="steps before the episode is cut, as a multiple of the shortest plan, rounded up",
-        statistic=_tightness,
-    ),
+    STEP_BUDGET,
     DifficultyParameter(
         name="place_unnamed",
         low=0,

@@ -42,7 +42,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from rla_envs.alfworld import shipped
-from rla_envs.alfworld.difficulty import closed_share, hiding_depth, stated_step_budget, target_depth
+from rla_envs.alfworld.difficulty import closed_share, hiding_depth, target_depth
 from rla_envs.alfworld.edit_operations import EDIT_OPERATIONS, LIMITS
 from rla_envs.alfworld.generator import ranked_objects
 from rla_envs.alfworld.names import display_names
@@ -50,8 +50,9 @@ from rla_envs.alfworld.plan import Planner
 from rla_envs.alfworld.proposals import propose_edits
 from rla_envs.alfworld.scene import TASK_TYPES, Goal, Receptacle, Scene, Thing, check_goal
 from rla_envs.difficulty import Value
-from rla_envs.edit_language import parse_change
+from rla_envs.edit_language import apply_changes
 from rla_envs.errors import RefusedEditError, unknown_name
+from rla_envs.step_budget import stated_step_budget
 from rla_envs.task import Task, TaskEdit
 
 __all__ = ["EDIT_OPERATIONS", "apply_edit", "measured_difficulty", "propose_edits", "rarity_rank"]
@@ -85,13 +86,8 @@ def apply_edit(task: Task, edit: TaskEdit) -> Task:
     scene = Scene.from_payload(task.payload)
     if len(edit.changes) > MAX_CHANGES:
         raise RefusedEditError(f"expected at most {MAX_CHANGES} operations, got {len(edit.changes)}")
-    before = draft = _Draft(scene, stated_step_budget(task), _ids_by_name(scene))
-    for change in edit.changes:
-        operation, values = parse_change(change, EDIT_OPERATIONS)
-        draft = _APPLY[operation.op](draft, values)
-    if draft == before:
-        # Told here, because measuring alone may change the difficulty: it was drawn, and rounds.
-        raise RefusedEditError("the edit changes nothing")
+    before = _Draft(scene, stated_step_budget(task), _ids_by_name(scene))
+    draft = apply_changes(before, edit.changes, EDIT_OPERATIONS, _APPLY)
     # Written and read once more: the edited payload gets every check that a payload from outside gets.
     scene = Scene.from_payload(draft.scene.payload())
     return task.child(scene.payload(), measured_difficulty(scene, draft.step_budget))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -16,7 +15,7 @@ from rla_envs.alfworld.commands import refusal
 from rla_envs.alfworld.dataset import DataSet
 from rla_envs.alfworld.describe import describe_scene
 from rla_envs.alfworld.diagnosis import lost_step_kinds
-from rla_envs.alfworld.difficulty import PARAMETERS, stated_step_budget
+from rla_envs.alfworld.difficulty import PARAMETERS
 from rla_envs.alfworld.edit_operations import EDIT_OPERATIONS
 from rla_envs.alfworld.game import GameData
 from rla_envs.alfworld.generator import sample_scene
@@ -31,6 +30,7 @@ from rla_envs.difficulty import DifficultyParameter, Value, parse_difficulty
 from rla_envs.edit_language import EditOperation
 from rla_envs.errors import InputError, InvalidTaskError, RefusedEditError, unknown_name
 from rla_envs.spaces import Unicode
+from rla_envs.step_budget import stated_step_budget, steps_allowed
 from rla_envs.task import Task, TaskCheck, TaskEdit
 
 ENGINES = ("native", "textworld")
@@ -350,8 +350,7 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         if self._budgeted is not task:
             check = self.check_task(task)
             length = check.optimal_length or len(check.witness)
-            # Rounded first: 1.1 * 10 is a little over 11 in floating point.
-            self._budget = math.ceil(round(float(task.difficulty["step_budget"]) * length, 6))
+            self._budget = steps_allowed(float(task.difficulty["step_budget"]), length)
             self._budgeted = task
         return self._budget
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from rla_envs.alfworld import shipped
-from rla_envs.alfworld.difficulty import hiding_depth, stated_step_budget, target_depth
+from rla_envs.alfworld.difficulty import hiding_depth, target_depth
 from rla_envs.alfworld.edit_operations import LIMITS
 from rla_envs.alfworld.names import display_names
 from rla_envs.alfworld.scene import LIGHT, TASK_TYPES, Goal, Scene, check_goal
 from rla_envs.errors import InvalidTaskError
+from rla_envs.step_budget import stated_step_budget
 from rla_envs.task import Task, TaskEdit
 
 

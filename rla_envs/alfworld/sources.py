@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from rla_envs.alfworld.dataset import DataSet, data_root
-from rla_envs.alfworld.difficulty import PARAMETERS, stated_step_budget
+from rla_envs.alfworld.difficulty import PARAMETERS
 from rla_envs.alfworld.gamefile import defect_of, read_game_file
 from rla_envs.alfworld.real_game import RealGame, check_data, is_real, payload_of
 from rla_envs.alfworld.scene import TASK_TYPES
 from rla_envs.alfworld.scene_game import SceneGame
 from rla_envs.difficulty import DifficultyParameter, Value, parse_difficulty
 from rla_envs.errors import InvalidTaskError, RLAError
+from rla_envs.step_budget import stated_step_budget
 from rla_envs.task import Task, TaskCheck
 
 Check = Callable[[Task], TaskCheck]

@@ -8,6 +8,7 @@ from rla_envs.difficulty import DifficultyParameter
 from rla_envs.gridnav.grid import MAX_RADIUS, MAX_SIZE, MIN_SIZE, Grid
 from rla_envs.gridnav.search import layers
 from rla_envs.gridnav.weather import Weather
+from rla_envs.step_budget import STEP_BUDGET
 from rla_envs.task import Task
 
 _WATCHED = 100
@@ -114,14 +115,5 @@ PARAMETERS = (
         "where the goal is",
         statistic=_cells_out_of_view,
     ),
-    DifficultyParameter(
-        name="step_budget",
-        low=1.0,
-        high=10.0,
-        default=5.0,
-        continuous=True,
-        direction=-1,
-        meaning="steps before the episode is cut, as a multiple of the shortest plan, rounded up",
-        statistic=lambda task: -float(task.difficulty["step_budget"]),
-    ),
+    STEP_BUDGET,
 )

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from rla_envs.difficulty import Value, parse_difficulty
-from rla_envs.edit_language import EditField, EditOperation, parse_change
+from rla_envs.edit_language import EditField, EditOperation, apply_changes
 from rla_envs.errors import RefusedEditError
 from rla_envs.gridnav.difficulty import PARAMETERS
 from rla_envs.gridnav.grid import DIRECTIONS, Cell, Grid, cell_at
@@ -89,13 +89,8 @@ def apply_edit(task: Task, edit: TaskEdit) -> Task:
         InputError: If the task or the edited grid is not one that can be played.
     """
     stated = parse_difficulty(PARAMETERS, task.difficulty)
-    before = draft = _Draft(Grid.from_payload(task.payload), {name: stated[name] for name in _SETTABLE})
-    for change in edit.changes:
-        operation, values = parse_change(change, EDIT_OPERATIONS)
-        draft = _APPLY[operation.op](draft, values)
-    if draft == before:
-        # Told here, because measuring alone may change the difficulty: it was drawn, and rounds.
-        raise RefusedEditError("the edit changes nothing")
+    before = _Draft(Grid.from_payload(task.payload), {name: stated[name] for name in _SETTABLE})
+    draft = apply_changes(before, edit.changes, EDIT_OPERATIONS, _APPLY)
     # Written and read once more: the edited payload gets every check that a payload from outside gets.
     grid = Grid.from_payload(draft.grid.payload())
     return task.child(grid.payload(), {**measured(grid), **draft.values})

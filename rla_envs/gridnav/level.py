@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from rla_envs.gridnav.difficulty import PARAMETERS, distance_share, steps_away
 from rla_envs.gridnav.grid import ENV_ID, STEPS, Grid
 from rla_envs.gridnav.search import layers, shortest_plan
 from rla_envs.gridnav.weather import Weather
+from rla_envs.step_budget import steps_allowed
 from rla_envs.task import Task
 
 _HORIZON = 8
@@ -66,8 +66,7 @@ class Level:
         wind = float(difficulty["wind"])
         weather = Weather(grid, wind, float(difficulty["goal_moving"]))
         plan = _plan(grid, weather)
-        # Rounded first: 1.1 * 10 is a little over 11 in floating point.
-        budget = math.ceil(round(difficulty["step_budget"] * len(plan), 6))
+        budget = steps_allowed(difficulty["step_budget"], len(plan))
         weather.extend(budget)
         return cls(grid, weather, plan, int(difficulty["view_radius"]), wind, budget)
 
