@@ -25,13 +25,14 @@ import numpy as np
 
 from benchmarks.progress import tracked
 from benchmarks.random_edits import random_changes
+from benchmarks.running import exit_code
 from rla_envs.alfworld import shipped
 from rla_envs.alfworld.env import AlfWorldEnv
 from rla_envs.alfworld.game import game_data, goal_text
 from rla_envs.alfworld.native.engine import NativeEngine
 from rla_envs.alfworld.scene import ABILITIES, LAMP_SURFACES, LIGHT, Scene
 from rla_envs.alfworld.splits import SPLITS
-from rla_envs.errors import InputError, InvalidTaskError, RLAError
+from rla_envs.errors import InputError, InvalidTaskError
 from rla_envs.files import write_atomic
 from rla_envs.task import Task, TaskEdit
 
@@ -218,11 +219,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, least in (("edits", 1), ("seed", 0), ("textworld", 0)):
         if getattr(options, name) < least:
             parser.error(f"--{name}: expected {least} or more, got {getattr(options, name)}")
-    try:
-        return _report(options)
-    except RLAError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
+    return exit_code(lambda: _report(options))
 
 
 def _report(options: argparse.Namespace) -> int:

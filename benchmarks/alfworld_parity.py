@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.progress import tracked
+from benchmarks.running import exit_code
 from rla_envs.alfworld.difficulty import PARAMETERS
 from rla_envs.alfworld.game import game_data
 from rla_envs.alfworld.generator import sample_scene
@@ -26,7 +27,6 @@ from rla_envs.alfworld.plan import Planner
 from rla_envs.alfworld.scene import TASK_TYPES, Scene
 from rla_envs.alfworld.splits import SPLITS
 from rla_envs.difficulty import complete_difficulty, parse_difficulty
-from rla_envs.errors import RLAError
 
 NONSENSE = ("", "  look  ", "LOOK", "put mug 1 in/on desk 1", "{1+1}", "#intro#", "go to", "gehe zu Tür")
 _LARGE = 50
@@ -152,11 +152,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("games", "steps", "jobs"):
         if getattr(options, name) < 1:
             parser.error(f"--{name}: expected a positive number, got {getattr(options, name)}")
-    try:
-        return _report(options)
-    except RLAError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
+    return exit_code(lambda: _report(options))
 
 
 def _report(options: argparse.Namespace) -> int:

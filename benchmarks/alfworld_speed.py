@@ -12,8 +12,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
-import platform
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +22,7 @@ import numpy as np
 
 from benchmarks.alfworld_many import MODES, measure_many
 from benchmarks.progress import tracked
+from benchmarks.running import machine
 from benchmarks.stock_alfworld import StockEngine
 from rla_envs.alfworld.difficulty import PARAMETERS
 from rla_envs.alfworld.env import AlfWorldEnv
@@ -227,11 +226,6 @@ def main(argv: Sequence[str]) -> int:
     rows = list(tracked(measured, "sizes", len(SIZES), options.quiet))
     sys.stdout.write("\n".join([*_table(rows), *_many_table(many)]) + "\n")
     if options.json:
-        machine = {
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "cores": os.cpu_count(),
-        }
-        numbers = {"machine": machine, "sizes": rows, "side_by_side": many}
+        numbers = {"machine": machine(), "sizes": rows, "side_by_side": many}
         write_atomic(Path(options.json), json.dumps(numbers, indent=2) + "\n")
     return 0

@@ -22,6 +22,7 @@ import numpy as np
 
 from benchmarks.memory import held
 from benchmarks.progress import tracked
+from benchmarks.running import exit_code
 from rla_envs.coding.sandbox import Limits, Run, Sandbox, open_sandbox
 from rla_envs.errors import InputError, RLAError
 from rla_envs.files import write_atomic
@@ -176,11 +177,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", metavar="FILE", help="write all samples to a file")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     options = parser.parse_args(argv)
-    try:
-        return _run(options)
-    except RLAError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
+    return exit_code(lambda: _run(options))
 
 
 def _run(options: argparse.Namespace) -> int:

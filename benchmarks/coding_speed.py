@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import resource
 import statistics
 import sys
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from benchmarks import coding_peer
+from benchmarks.running import machine
 from rla_envs.coding import Grader, Problem
 from rla_envs.coding.sandbox import Sandbox, Status, open_sandbox
 from rla_envs.errors import InputError, RLAError
@@ -177,11 +177,7 @@ def main(argv: Sequence[str]) -> int:
     finally:
         os.sched_setaffinity(0, cores)
     numbers = {
-        "machine": {
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "cores": os.cpu_count(),
-        },
+        "machine": machine(),
         "stdin": {"tests": len(stdin), "median": statistics.median(stdin), "least": min(stdin)},
         "functional": {"calls": BATCH * len(functional), "median": statistics.median(functional)},
         "submissions": submissions,

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -21,6 +19,7 @@ import numpy as np
 
 import rla_envs
 from benchmarks.progress import tracked
+from benchmarks.running import machine
 from rla_envs.errors import InputError
 from rla_envs.files import write_atomic
 
@@ -118,11 +117,6 @@ def main(argv: Sequence[str]) -> int:
     figures = measure(options.steps, options.members, options.quiet)
     sys.stdout.write("\n".join(_table(figures)) + "\n")
     if options.json:
-        machine = {
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "cores": os.cpu_count(),
-        }
-        text = json.dumps({"machine": machine, "difficulties": figures}, indent=2) + "\n"
+        text = json.dumps({"machine": machine(), "difficulties": figures}, indent=2) + "\n"
         write_atomic(Path(options.json), text)
     return 0

@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 from benchmarks import alfworld_speed, coding_speed, gridnav_speed
-from rla_envs.errors import RLAError, unknown_name
+from benchmarks.running import exit_code
+from rla_envs.errors import unknown_name
 
 SUBJECTS: dict[str, Callable[[Sequence[str]], int]] = {
     "alfworld": alfworld_speed.main,
@@ -24,13 +25,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words or words[0] in ("-h", "--help"):
         sys.stdout.write(f"{(__doc__ or '').strip()}\n\nSubjects: {', '.join(SUBJECTS)}\n")
         return 0 if words else 2
-    try:
-        if words[0] not in SUBJECTS:
-            raise unknown_name("subject", words[0], SUBJECTS)
-        return SUBJECTS[words[0]](words[1:])
-    except RLAError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
+    return exit_code(lambda: _run(words))
+
+
+def _run(words: Sequence[str]) -> int:
+    if words[0] not in SUBJECTS:
+        raise unknown_name("subject", words[0], SUBJECTS)
+    return SUBJECTS[words[0]](words[1:])
 
 
 if __name__ == "__main__":
