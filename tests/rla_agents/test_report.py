@@ -2,7 +2,6 @@
 
 import json
 import re
-from html.parser import HTMLParser
 
 import pytest
 from scipy.stats import binomtest
@@ -13,39 +12,8 @@ from rla_agents.report.sections import in_words
 from rla_agents.report.stats import trailing_mean, wilson
 from rla_agents.report.trajectories import LIMIT
 from rla_envs.errors import InputError
+from tests.parsed_page import Page
 from tests.rla_agents.fake_run import HOSTILE, fake_run
-
-VOID = {"meta", "br", "input", "link", "img", "hr"}
-
-
-class Page(HTMLParser):
-    """A parsed page: its tags with attributes, its text, its scripts, and whether tags close in order."""
-
-    def __init__(self, html):
-        super().__init__(convert_charrefs=True)
-        self.tags, self.open, self.text, self.scripts = [], [], "", []
-        self.feed(html)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-        if tag == "script":
-            self.scripts.append("")
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] == "script":
-            self.scripts[-1] += data
-        elif "style" not in self.open:
-            self.text += f" {' '.join(data.split())}"
-
-    @property
-    def episodes(self):
-        return json.loads(self.scripts[0]) if self.scripts else []
 
 
 def page_of(folder):

@@ -8,7 +8,6 @@ import json
 import re
 import shutil
 import subprocess
-from html.parser import HTMLParser
 
 import pytest
 
@@ -23,35 +22,9 @@ from rla_agents.report.stats import wilson
 from rla_agents.report.trajectories import LIMIT
 from rla_envs.errors import InputError
 from tests.benchmarks.bench.bench_runs import CONFIG, HOSTILE, episode, ten, write_run
+from tests.parsed_page import Page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-VOID = {"meta", "br", "input", "link", "img", "hr"}
-
-
-class Page(HTMLParser):
-    """A parsed page: tags, text, scripts; and whether tags close in order."""
-
-    def __init__(self, html):
-        super().__init__(convert_charrefs=True)
-        self.tags, self.open, self.text, self.scripts = [], [], "", []
-        self.feed(html)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-        if tag == "script":
-            self.scripts.append("")
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] == "script":
-            self.scripts[-1] += data
-        elif "style" not in self.open:
-            self.text += f" {' '.join(data.split())}"
 
 
 def page_of(folder, **arguments):

@@ -14,6 +14,8 @@ from rla_envs.coding.livebench_results import (
 from rla_envs.errors import InputError
 from tests.rla_envs.coding import livebench_files as lb
 
+JUDGMENTS = "live_bench/coding/LCB_generation/model_judgment/ground_truth_judgment.jsonl"
+
 
 @pytest.fixture
 def problems(tmp_path):
@@ -41,14 +43,7 @@ def test_judgments_have_livebenchs_fields_and_keep_what_other_models_got(tmp_pat
     write_judgments(tmp_path, "A", [(p, "x", p.id == "s0") for p in problems], timestamp=7)
     write_judgments(tmp_path, "b", [(p, "x", True) for p in problems], timestamp=8)
     write_judgments(tmp_path, "a", [(problems[1], "y", True)], timestamp=9)
-    file = (
-        tmp_path
-        / "live_bench"
-        / "coding"
-        / "LCB_generation"
-        / "model_judgment"
-        / "ground_truth_judgment.jsonl"
-    )
+    file = tmp_path / JUDGMENTS
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     assert set(rows[0]) == {"question_id", "task", "model", "score", "tstamp", "category", "answer_id"}
     assert [(r["question_id"], r["model"], r["score"]) for r in rows] == [
@@ -88,14 +83,7 @@ def test_a_model_without_a_judgment_of_every_question_is_left_out(tmp_path, prob
 
 
 def test_a_judgment_file_that_is_none_is_refused_and_stays(tmp_path, problems):
-    file = (
-        tmp_path
-        / "live_bench"
-        / "coding"
-        / "LCB_generation"
-        / "model_judgment"
-        / "ground_truth_judgment.jsonl"
-    )
+    file = tmp_path / JUDGMENTS
     file.parent.mkdir()
     file.write_text('{"question_id": "s0"}\n')
     with pytest.raises(InputError, match="line 1: expected a judgment with 'model'"):
