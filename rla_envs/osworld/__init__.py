@@ -1,0 +1,1 @@
+"""OSWorld: computer control on a real desktop, with tasks in OSWorld's own format."""

@@ -1,0 +1,1 @@
+"""Actions: what an agent may say, and the events that it means."""
