@@ -1,0 +1,6 @@
+"""Tasks in OSWorld's own format: loaded, set up and scored."""
+
+from rla_envs.osworld.tasks.load import load_task, parse_task
+from rla_envs.osworld.tasks.task_file import TaskFile
+
+__all__ = ["TaskFile", "load_task", "parse_task"]
