@@ -31,6 +31,7 @@ class Applications:
     def __init__(self, name: str) -> None:
         """Connect to the X server."""
         self.display = Display(name)
+        self.display.set_error_handler(_ignore)  # a window may be gone before what it is sent arrives
         self._root = self.display.screen().root
         self._root.change_attributes(event_mask=X.SubstructureNotifyMask)
         self._protocols = self.display.intern_atom("WM_PROTOCOLS")
@@ -105,6 +106,10 @@ class Applications:
     def close(self) -> None:
         """Close the connection to the X server."""
         self.display.close()
+
+
+def _ignore(*_: object) -> None:
+    """Do nothing."""
 
 
 def _process(pid: int) -> tuple[str, ...]:

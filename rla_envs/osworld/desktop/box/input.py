@@ -10,13 +10,11 @@ from Xlib import X
 from Xlib.ext import xtest
 
 from .applications import Applications
-from .key_names import KEYSYMS, char_keysym, key_keysym, unknown_key
+from .event_checks import BUTTONS, find_problem
+from .key_names import KEYSYMS, TEXT_KEYS, char_keysym, key_keysym
 from .keyboard import Keyboard, Stroke
 
-_BUTTONS = {"left": 1, "middle": 2, "right": 3}
 _WHEEL_UP, _WHEEL_DOWN, _WHEEL_LEFT, _WHEEL_RIGHT = 4, 5, 6, 7
-_MAX_WHEEL_CLICKS = 10_000
-_MAX_PAUSE_SECONDS = 60.0
 _PRESS_MILLISECONDS = 1
 """How long a key or button stays down: the server's clock must tell its release from its press."""
 
@@ -26,8 +24,6 @@ _ANSWER_SECONDS = 2.0
 _DOUBLE_CLICK_SECONDS = 0.5
 _DOUBLE_CLICK_PIXELS = 5
 """Presses nearer than these are one double click to applications (GTK: 0.4 s and 5 pixels; xterm: 0.25 s)."""
-
-_CONTROL_KEYS = {char: KEYSYMS[char] for char in "\n\r\t"}
 
 
 class Input:
@@ -62,8 +58,9 @@ class Input:
         Returns:
             Why nothing was done, in one line; empty if all was done.
         """
+        screen = self._display.screen()
         for event in events:
-            problem = self._problem(event)
+            problem = find_problem(event, screen.width_in_pixels, screen.height_in_pixels)
             if problem:
                 return problem
         self._applications.events(0.0)  # nobody waits for them; kept unread they would pile up
@@ -85,39 +82,12 @@ class Input:
         self._keyboard.restore()
         self._applications.close()
 
-    def _problem(self, event: Mapping[str, Any]) -> str:
-        """Return why an event cannot be carried out; empty if it can."""
-        kind = event.get("type")
-        if kind == "move":
-            screen = self._display.screen()
-            width, height = screen.width_in_pixels, screen.height_in_pixels
-            if not (0 <= event["x"] < width and 0 <= event["y"] < height):
-                place = f"({event['x']}, {event['y']})"
-                return f"{place} is off the screen: x is 0 to {width - 1}, y 0 to {height - 1}"
-        elif kind == "button":
-            if event["button"] not in _BUTTONS:
-                return f"unknown button {event['button']!r}: expected one of {', '.join(_BUTTONS)}"
-        elif kind == "scroll":
-            if max(abs(event["dx"]), abs(event["dy"])) > _MAX_WHEEL_CLICKS:
-                return f"cannot scroll by ({event['dx']}, {event['dy']}): at most {_MAX_WHEEL_CLICKS} clicks"
-        elif kind == "key":
-            if key_keysym(event["key"]) is None:
-                return unknown_key(event["key"])
-        elif kind == "text":
-            return _text_problem(event["text"])
-        elif kind == "pause":
-            if not 0 <= event["seconds"] <= _MAX_PAUSE_SECONDS:
-                return f"cannot pause for {event['seconds']} s: expected 0 to {_MAX_PAUSE_SECONDS:g}"
-        else:
-            return f"unknown event {kind!r}: expected move, button, scroll, key, text or pause"
-        return ""
-
     def _do_move(self, event: Mapping[str, Any]) -> None:
         self._fake(X.MotionNotify, x=event["x"], y=event["y"])
 
     def _do_button(self, event: Mapping[str, Any]) -> None:
         kind = X.ButtonPress if event["down"] else X.ButtonRelease
-        self._fake(kind, _BUTTONS[event["button"]], delay=0 if event["down"] else _PRESS_MILLISECONDS)
+        self._fake(kind, BUTTONS[event["button"]], delay=0 if event["down"] else _PRESS_MILLISECONDS)
 
     def _do_scroll(self, event: Mapping[str, Any]) -> None:
         for clicks, back, forth in (
@@ -142,7 +112,7 @@ class Input:
                 self._fake(X.KeyRelease, keycode, delay=_PRESS_MILLISECONDS)
         elif key not in self._down:
             keysym = key_keysym(key)
-            assert keysym is not None, "checked by _problem"
+            assert keysym is not None, "checked by find_problem"
             stroke = self._keyboard.find_alone(keysym, self._await_applications)
             shifts = self._keyboard.shift_keycodes
             needs_shift = stroke.shift and not any(keycode in shifts for keycode in self._down.values())
@@ -156,18 +126,21 @@ class Input:
 
     def _do_text(self, event: Mapping[str, Any]) -> None:
         keysyms = [_text_keysym(char) for char in event["text"]]
+        self._keyboard.read()  # the events before may have changed it
         held_shifts = [k for k in self._down.values() if k in self._keyboard.shift_keycodes]
-        lock = self._keyboard.lock_keycodes[0] if self._keyboard.state & X.LockMask else None
+        lock = None
+        if self._keyboard.state & X.LockMask:
+            lock = self._keyboard.find_alone(KEYSYMS["capslock"], self._await_applications)
         for keycode in held_shifts:
             self._fake(X.KeyRelease, keycode, delay=_PRESS_MILLISECONDS)
         if lock is not None:
-            self._tap(Stroke(lock))
+            self._tap(lock)
         while keysyms:
             count = self._keyboard.prepare(keysyms, self._await_applications)
             self._type(keysyms[:count])
             keysyms = keysyms[count:]
         if lock is not None:
-            self._tap(Stroke(lock))
+            self._tap(lock)
         for keycode in held_shifts:
             self._fake(X.KeyPress, keycode)
 
@@ -209,13 +182,6 @@ class Input:
 
 
 def _text_keysym(char: str) -> int:
-    keysym = _CONTROL_KEYS.get(char) or char_keysym(char)
-    assert keysym is not None, "checked by _problem"
+    keysym = TEXT_KEYS.get(char) or char_keysym(char)
+    assert keysym is not None, "checked by find_problem"
     return keysym
-
-
-def _text_problem(text: str) -> str:
-    for char in text:
-        if char not in _CONTROL_KEYS and char_keysym(char) is None:
-            return f"cannot type the character U+{ord(char):04X}: no key can stand for it"
-    return ""

@@ -106,6 +106,9 @@ _NAMES = {
 KEYSYMS = {name: int(XK.string_to_keysym(symbol)) for name, symbol in _NAMES.items()}
 """The key symbol of every named key; the name of any other key is the character on it."""
 
+TEXT_KEYS = {char: KEYSYMS[char] for char in "\n\r\t"}
+"""The control characters that a text may hold, and the keys that they stand for."""
+
 _UNICODE = 0x01000000
 
 

@@ -66,7 +66,6 @@ class Keyboard:
         modifiers = [list(keycodes) for keycodes in self._display.get_modifier_mapping()]
         self.state = self._display.screen().root.query_pointer().mask
         self.shift_keycodes = [keycode for keycode in modifiers[X.ShiftMapIndex] if keycode]
-        self.lock_keycodes = [keycode for keycode in modifiers[X.LockMapIndex] if keycode]
         in_use = {keycode for keycodes in modifiers for keycode in keycodes}
         for keycode, pair in list(self._bound.items()):
             if symbols[keycode][:2] != pair:

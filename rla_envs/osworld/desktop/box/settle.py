@@ -58,6 +58,10 @@ class Settler:
             if time.monotonic() - asked_at <= _PROMPT_SECONDS and not self._changes(0.0):
                 return True
 
+    def wait_for_change(self, timeout: float) -> bool:
+        """Wait until something changes on the screen; return whether it did within ``timeout`` seconds."""
+        return self._changes(timeout)
+
     def close(self) -> None:
         """Close the connection to the X server."""
         self._applications.close()
