@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Protocol, Self
 
 import numpy as np
@@ -136,5 +137,7 @@ class Desktop(Protocol):
     def __enter__(self) -> Self:
         """Return the desktop."""
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
         """Close the desktop."""
