@@ -1,1 +1,16 @@
-"""Actions: what an agent may say, and the events that it means."""
+"""Actions: what a model writes, and the events at the desktop that it means."""
+
+from rla_envs.osworld.actions.action import DONE, FAIL, SPECIALS, WAIT, Action, ActionError
+from rla_envs.osworld.actions.spaces import PARSERS, Computer13, make_action_space
+
+__all__ = [
+    "DONE",
+    "FAIL",
+    "PARSERS",
+    "SPECIALS",
+    "WAIT",
+    "Action",
+    "ActionError",
+    "Computer13",
+    "make_action_space",
+]
