@@ -23,7 +23,7 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 # Both the class's text and the constructor's; the latter says "see the class".
 autoclass_content = "class"
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {"show-inheritance": True}
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True

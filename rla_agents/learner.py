@@ -93,7 +93,7 @@ class UpdateStats(NamedTuple):
     grad_norm: float | None
     """Mean norm of the gradient before clipping."""
     logprob_gap: float | None
-    """Largest |trainer - sampler| log-probability before the first update."""
+    """Largest ``abs(trainer - sampler)`` log-probability before the first update."""
     updates: int
     """Updates made."""
     skipped: int

@@ -178,7 +178,7 @@ class LossStats(NamedTuple):
     clip_fraction: float
     """Share of tokens whose ratio lies outside the clip range."""
     max_delta: float
-    """Largest |new - old| log-probability, before clamping."""
+    """Largest ``abs(new - old)`` log-probability, before clamping."""
     tokens: int
     """Trained tokens."""
     sequences: int
