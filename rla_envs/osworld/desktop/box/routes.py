@@ -8,6 +8,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from Xlib.display import Display
 
@@ -48,7 +49,7 @@ class Box:
         self._tree, self._tree_lock = Accessibility(), threading.Lock()
         self._window_lock = threading.Lock()
         self._commands = Commands(session.environment, self._has_window)
-        self._opener = Opener(self._commands.start, self._list, self._tree, self._settler)
+        self._opener = Opener(self._commands.start, self._list, self._tree, Settler(Display(":0")))
         self._wallpaper = Wallpaper(self._display)
         self._recorder: subprocess.Popen[bytes] | None = None
 
@@ -104,6 +105,7 @@ class Box:
         read it). The picture is taken before and after the tree is read; when
         something changed in between, both are taken again, once.
         """
+        self._require_all()
         seconds = _number(request.body, "settle", 0.0, _LONGEST_SETTLE)
         settled = self._settle(seconds)
         pixels, tree = self._pixels(), b""
@@ -127,6 +129,7 @@ class Box:
         events = request.body.get("events")
         if not isinstance(events, list):
             raise RequestError(f"events: expected a list, got {type(events).__name__}")
+        self._require_all()
         with self._input_lock:
             error = self._input.perform(events)
         self._settle(_number(request.body, "settle", 0.0, _LONGEST_SETTLE))
@@ -134,8 +137,9 @@ class Box:
 
     def terminal(self, request: Request) -> Reply:
         """Return the text of the topmost terminal; null if there is none."""
-        with self._tree_lock:
-            return Reply({"output": self._tree.terminal_text(), "status": "success"})
+        terminals = ElementTree.fromstring(self._read_tree()).iter("terminal")
+        texts = ["".join(terminal.itertext()) for terminal in terminals]
+        return Reply({"output": texts[-1] if texts else None, "status": "success"})
 
     def cursor_position(self, request: Request) -> Reply:
         """Return where the pointer is: x and y in pixels."""
@@ -218,6 +222,12 @@ class Box:
     def health(self, request: Request) -> Reply:
         """Return which parts of the desktop have ended, and what was ended for taking too much."""
         return Reply({"ended": self._guard.ended(), "killed": self._guard.killed})
+
+    def _require_all(self) -> None:
+        """Refuse where a part of the desktop has ended: what is seen then is not what an agent did."""
+        ended = self._guard.ended()
+        if ended:
+            raise RequestError(f"{ended} ended", 503)
 
     def _on_window(self, request: Request, action: Any) -> Reply:
         name = str(request.body.get("window_name", ""))
