@@ -8,9 +8,9 @@ Three things can be missing:
   sends the agent to the web (:data:`ASKS_FOR_THE_WEB`);
 - **an application**: one of ``related_apps`` or a program that a command
   starts is not installed (looked for on the PATH, or in the names given); a
-  settings schema of GNOME is not there; or the step or getter needs what only
-  a whole machine has (``sudo``, a sound server, Chrome's own profile), or a
-  metric that this package does not have;
+  settings schema of GNOME is not there; a command needs what only a whole
+  machine has (``sudo``, a sound server); or a step, getter or metric is one
+  that this package does not have;
 - **files**: an address that a step or getter reads has no file in the folder.
 
 A missing network comes before a missing application, and that before
@@ -28,7 +28,7 @@ from typing import Any
 
 from rla_envs.osworld.metrics import METRICS
 from rla_envs.osworld.tasks.files import embedded, find, wanted
-from rla_envs.osworld.tasks.forms import BROWSER_GETTERS, WEB_GETTERS
+from rla_envs.osworld.tasks.forms import GETTERS_NOT_OFFERED, WEB_GETTERS
 from rla_envs.osworld.tasks.task_file import Availability, Evaluator, Getter, Step
 
 _CHROME = (("google-chrome", "chromium"), "chromium")
@@ -168,8 +168,6 @@ def _network(data: Mapping[str, Any], steps: Collection[Step], getters: Collecti
     for getter in getters:
         if getter.type in WEB_GETTERS:
             yield f"the network: {getter.field} reads the live web (getter {getter.type!r})"
-        elif getter.type == "rule_relativeTime" and "timezone" not in getter.parameters["rules"]:
-            yield f"the network: {getter.field} asks the web for the time zone (getter {getter.type!r})"
 
 
 def _programs(
@@ -186,10 +184,10 @@ def _programs(
         yield from _unmet(line, applications)
     for step in steps:
         if step.type == "update_browse_history":
-            yield f"Google Chrome's own profile: {step.field} (setup step {step.type!r})"
+            yield f"the setup step {step.type}: this package does not have it ({step.field})"
     for getter in getters:
-        if getter.type in BROWSER_GETTERS:
-            yield f"Google Chrome's own profile: {getter.field} (getter {getter.type!r})"
+        if getter.type in GETTERS_NOT_OFFERED:
+            yield f"the getter {getter.type}: this package does not have it ({getter.field})"
 
 
 def _metrics(evaluator: Evaluator) -> Iterator[str]:

@@ -11,9 +11,7 @@ from collections.abc import Mapping
 from rla_envs.osworld.tasks import fields as f
 from rla_envs.osworld.tasks.fields import Form, form
 
-_COMMAND = form(
-    {"command": f.command}, shell=f.flag, stdout=f.relative_name, stderr=f.relative_name, until=f.mapping
-)
+_COMMAND = form({"command": f.command}, shell=f.flag, stdout=f.relative_name, stderr=f.relative_name)
 _WINDOW = form({"window_name": f.text}, strict=f.flag, by_class=f.flag)
 
 SETUP_STEPS: Mapping[str, Form] = {
@@ -38,7 +36,6 @@ SETUP_STEPS: Mapping[str, Form] = {
 _FILES = form({"path": f.one_or_more_texts, "dest": f.relative_names}, multi=f.flag, gives=f.indices)
 _SLIDE = form({"ppt_file_path": f.text, "slide_index": f.index, "dest": f.relative_name})
 _NOTHING = form()
-_SAVED = form({"dest": f.relative_name})
 
 GETTERS: Mapping[str, Form] = {
     "accessibility_tree": _NOTHING,
@@ -51,15 +48,12 @@ GETTERS: Mapping[str, Form] = {
     "gimp_config_file": form({"file_name": f.relative_name, "dest": f.relative_name}),
     "list_directory": form({"path": f.text}),
     "rule": form({"rules": f.anything}),
-    "rule_relativeTime": form({"rules": f.mapping}),
-    "vlc_config": _SAVED,
-    "vlc_playing_info": _SAVED,
     "vm_command_error": form({"command": f.command}, shell=f.flag),
     "vm_command_line": form({"command": f.command}, shell=f.flag),
     "vm_file": _FILES,
     "vm_screen_size": _NOTHING,
     "vm_terminal_output": _NOTHING,
-    "vm_wallpaper": _SAVED,
+    "vm_wallpaper": form({"dest": f.relative_name}),
     "vm_window_size": form({"app_class_name": f.text}),
     "vscode_config": form({"vscode_extension_command": f.text, "path": f.text, "dest": f.relative_name}),
 }
@@ -79,14 +73,15 @@ WEB_GETTERS = frozenset(
         "open_tabs_info",
         "page_info",
         "pdf_from_url",
+        "rule_relativeTime",
         "time_diff_range",
         "url_dashPart",
         "url_path_parse",
     }
 )
-"""Getters of pages on the live web: a task that uses one needs the network."""
+"""Getters of pages on the live web, and of what such a page should say today: they need the network."""
 
-BROWSER_GETTERS = frozenset(
+GETTERS_NOT_OFFERED = frozenset(
     {
         "bookmarks",
         "chrome_font_size",
@@ -104,9 +99,11 @@ BROWSER_GETTERS = frozenset(
         "new_startup_page",
         "profile_name",
         "shortcuts_on_desktop",
+        "vlc_config",
+        "vlc_playing_info",
     }
 )
-"""Getters of Chrome's own profile: not offered, since no local desktop comes with Google Chrome."""
+"""Getters of Chrome's profile and of VLC: such a task loads, but is not runnable."""
 
 METRICS_NOT_OFFERED = frozenset(
     {

@@ -15,8 +15,8 @@ from rla_envs.osworld.tasks.availability import addresses, judge
 from rla_envs.osworld.tasks.fields import Field
 from rla_envs.osworld.tasks.files import cache_folder, candidates, embedded
 from rla_envs.osworld.tasks.forms import (
-    BROWSER_GETTERS,
     GETTERS,
+    GETTERS_NOT_OFFERED,
     METRICS_NOT_OFFERED,
     SETUP_STEPS,
     WEB_GETTERS,
@@ -94,6 +94,7 @@ def parse_task(
     config = _steps(task["config"]) if content.get("config") is not None else ()
     evaluator = _evaluator(task["evaluator"])
     _check_addresses(config, evaluator, source)
+    _check_saved(task, config, evaluator)
     availability, missing = judge(content, config, evaluator, folder, applications)
     return TaskFile(
         id=identifier,
@@ -194,10 +195,10 @@ def _check(metric: str, result: Field, expected: Field, options: Field) -> Check
 def _getter(field: Field) -> Getter:
     content = field.object("a getter: an object with a type")
     kind = f.text(field["type"])
-    if kind in WEB_GETTERS or kind in BROWSER_GETTERS:
+    if kind in WEB_GETTERS or kind in GETTERS_NOT_OFFERED:
         return Getter(kind, {key: value for key, value in content.items() if key != "type"}, field.name)
     if kind not in GETTERS:
-        raise field["type"].unknown("getter", [*GETTERS, *WEB_GETTERS, *BROWSER_GETTERS])
+        raise field["type"].unknown("getter", [*GETTERS, *WEB_GETTERS, *GETTERS_NOT_OFFERED])
     parameters = GETTERS[kind].read(field, besides=("type",))
     if kind in ("vm_file", "cloud_file"):
         _check_files(field, parameters)
@@ -230,3 +231,18 @@ def _check_addresses(config: tuple[Step, ...], evaluator: Evaluator, source: str
                 candidates(url)
         except InputError as cause:
             raise InputError(f"{source}: {cause}") from None
+
+
+def _check_saved(task: Field, config: tuple[Step, ...], evaluator: Evaluator) -> None:
+    """Refuse a getter of a command's output that no command saves, and a command that saves it too early."""
+    for number, step in enumerate(config):
+        for stream in ("stdout", "stderr"):
+            if stream in step.parameters:
+                field = task["config"][number]["parameters"][stream]
+                raise field.error("to be saved by a step of evaluator.postconfig, where it is looked at")
+    saved = {step.parameters.get(stream) for step in evaluator.postconfig for stream in ("stdout", "stderr")}
+    for check in evaluator.checks:
+        for getter in (check.result, check.expected):
+            if getter and getter.type == "cache_file" and getter.parameters["path"] not in saved:
+                field = Field(getter.parameters["path"], task.file, f"{getter.field}.path")
+                raise field.error("a name that a step of evaluator.postconfig saves its output under")
