@@ -32,17 +32,20 @@ def obeys(value: Any, value_rule: Any) -> bool:
     name, _, argument = str(method).replace(":", ".", 1).partition(".")
     if name not in _METHODS:
         raise unknown_name("method of a value rule", method, _METHODS)
+    tolerance = _number(argument, method) if name == "approx" else 0.0
+    flags = _flags(argument, method) if name == "re" else 0
+    ends = _ends(argument, ref, method) if name == "range" else ()
     try:
         if name in _RELATIONS:
             return bool(_RELATIONS[name](value, ref))
         if name == "approx":
-            return abs(float(value) - float(ref)) <= _number(argument, method)
+            return bool(abs(float(value) - ref) <= tolerance)
         if name == "range":
-            return _in_range(value, ref, argument, method)
+            return bool(ends[0](ref[0], value) and ends[1](value, ref[1]))
         if name == "spreadsheet_range":
             return _covers(value, ref)
         if name == "re":
-            return isinstance(value, str) and found(ref, value, _flags(argument, method))
+            return isinstance(value, str) and found(ref, value, flags)
         items = value.strip("\"'").split(",")
         return bool(set(items) == set(ref) if name == "str_set_eq" else items == list(ref))
     except (TypeError, ValueError, AttributeError) as error:
@@ -58,13 +61,12 @@ def _number(text: str, method: object) -> float:
         raise InputError(f"expected a number after the colon, got the method {method!r}") from None
 
 
-def _in_range(value: Any, ref: Any, ends: str, method: object) -> bool:
-    if len(ends) != 2 or not set(ends) <= set("te") or len(ref) != 2:
+def _ends(ends: str, ref: Any, method: object) -> tuple[Any, ...]:
+    if len(ends) != 2 or not set(ends) <= set("te") or not isinstance(ref, list) or len(ref) != 2:
         raise InputError(
             f"expected 'range.' with two of 't' and 'e' and two refs, got {method!r} and {ref!r}"
         )
-    left, right = (_RELATIONS["l" + end] for end in ends)
-    return bool(left(ref[0], value) and right(value, ref[1]))
+    return tuple(_RELATIONS["l" + end] for end in ends)
 
 
 def _flags(names: str, method: object) -> int:
