@@ -168,6 +168,12 @@ def _report(words: Sequence[str]) -> int:
     return 0
 
 
+def _serve(words: Sequence[str]) -> int:
+    from rla_agents.live import serve
+
+    return serve(words)
+
+
 def _export(words: Sequence[str]) -> int:
     from rla_agents.export import export
 
@@ -198,6 +204,7 @@ _COMMANDS = {
     "envs": Command(_envs, "[ENV ...]", "list environments and their difficulty parameters"),
     "play": Command(_play, "ENV [OPTIONS]", "play a task yourself, in the terminal"),
     "report": Command(_report, "RUN", "make the report of a run folder again"),
+    "serve": Command(_serve, "RUN [OPTIONS]", "follow a run in the browser while it goes on"),
     "export": Command(
         _export, "RUN [OPTIONS]", "write a run's episodes as training data (sft, dpo, messages)"
     ),

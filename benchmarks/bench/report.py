@@ -22,14 +22,14 @@ from benchmarks.bench.results import (
     read_results,
     wilson_interval,
 )
-from benchmarks.bench.schema import Step, Success, Trace
-from benchmarks.bench.statistics import by_difficulty
+from benchmarks.bench.schema import Config, Step, Success, Trace
 from rla_agents.command_line import parse
 from rla_agents.files import write_atomic
 from rla_agents.report.charts import Bar, rate_chart
+from rla_agents.report.difficulty import difficulty_map
 from rla_agents.report.page import render, value_names
 from rla_agents.report.run import Row
-from rla_agents.report.sections import Card, Chart
+from rla_agents.report.sections import Card
 from rla_agents.report.trajectories import LIMIT, Selection, ValueNames, goal_of, named_values, shown_text
 
 _GALLERY = 6
@@ -124,7 +124,10 @@ def _page(results: Results, comparison: Comparison | None) -> str:
         "benchmarks.bench",
         group="Cell",
         results=results,
-        facts=_facts(results),
+        facts=[
+            *run_facts(results.config, results.summary.episodes_played, results.summary.episodes_planned),
+            ("Tasks", f"hash {results.summary.tasks_hash[:12]}"),
+        ],
         stamps="\n".join(f"{name}: {value}" for name, value in results.config.stamps.items()),
         notes=results.notes,
         cards=_cards(results),
@@ -133,7 +136,7 @@ def _page(results: Results, comparison: Comparison | None) -> str:
         comparison=comparison,
         pairs=[("All", comparison.overall), *comparison.cells.items()] if comparison else [],
         threshold=_threshold(results),
-        difficulty=_difficulty(traces, merged),
+        difficulty=difficulty_map(traces, merged),
         costs=[("All", results.cost()), *((cell, results.cost(cell)) for cell in cells)],
         failures=_failures(traces),
         selection=_selection(traces, merged),
@@ -142,17 +145,22 @@ def _page(results: Results, comparison: Comparison | None) -> str:
     )
 
 
-def _facts(results: Results) -> list[tuple[str, str]]:
-    config, summary = results.config, results.summary
+def run_facts(config: Config, played: int, planned: int) -> list[tuple[str, str]]:
+    """Return what is run, as names and values.
+
+    Args:
+        config: What is run.
+        played: How many episodes have ended.
+        planned: How many there should be.
+    """
     return [
         ("Suite", f"{config.suite}, version {config.suite_version}, hash {config.suite_hash[:12]}"),
         ("Agent", f"{config.agent} ({config.agent_kind})"),
         ("Protocol", config.protocol),
-        ("Episodes", f"{summary.episodes_played} of {summary.episodes_planned}"),
+        ("Episodes", f"{played} of {planned}"),
         ("Attempts a task", str(config.attempts)),
         ("Seed", str(config.seed)),
         ("Limits", f"{config.step_seconds:g} s a step, {config.episode_seconds:g} s an episode"),
-        ("Tasks", f"hash {summary.tasks_hash[:12]}"),
     ]
 
 
@@ -211,18 +219,6 @@ def _threshold(results: Results) -> str:
     )
 
 
-def _difficulty(traces: Sequence[Trace], names: ValueNames) -> list[Chart]:
-    charts = []
-    for parameter, levels in by_difficulty(traces, names).items():
-        bars = [
-            Bar(level.label, rate.rate, rate.low, rate.high, f"{percent(rate.rate)}  ({rate.wins}/{rate.n})")
-            for level in levels
-            for rate in (level.rate,)
-        ]
-        charts.append(Chart(parameter, rate_chart(f"Success by {parameter}", bars, width=560)))
-    return charts
-
-
 def _failures(traces: Sequence[Trace]) -> list[Failures]:
     kinds = []
     for stop, title in _KINDS.items():
@@ -263,7 +259,7 @@ def _selection(traces: Sequence[Trace], names: ValueNames) -> Selection:
             f"{len(chosen)} of {len(traces)} are shown: those of the gallery above, and from each cell "
             "equally many, successes and failures in turn."
         )
-    return Selection([_episode(traces[index], names) for index in sorted(chosen)], len(traces), rule)
+    return Selection([viewer_episode(traces[index], names) for index in sorted(chosen)], len(traces), rule)
 
 
 def _in_turn(traces: Sequence[Trace]) -> list[int]:
@@ -274,7 +270,8 @@ def _in_turn(traces: Sequence[Trace]) -> list[int]:
     return [index for turn in zip_longest(*groups.values()) for index in turn if index is not None]
 
 
-def _episode(trace: Trace, names: ValueNames) -> Row:
+def viewer_episode(trace: Trace, names: ValueNames) -> Row:
+    """Return an episode as the viewer's script reads it."""
     after = [*(step.observation for step in trace.steps), trace.final][1:]
     difficulty = named_values(trace.difficulty, names)
     return {

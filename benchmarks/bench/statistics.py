@@ -1,21 +1,18 @@
-"""What two runs of one suite say about each other, and how success depends on difficulty."""
+"""What two runs of one suite say about each other."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.bench.schema import Trace
 from benchmarks.bench.summary import unvaried_interval
-from rla_agents.report.stats import Rate, wilson
 from rla_envs.errors import InputError
 
 _RESAMPLES = 2000
-_MOST_VALUES = 8
-_BINS = 5
 
 EpisodeKey = tuple[str, int]
 """What makes episodes of two runs a pair: the task's hash and the attempt."""
@@ -105,64 +102,3 @@ def _bootstrap(table: np.ndarray, difference: float) -> tuple[float, float]:
     drawn = rng.multinomial(tasks, np.full(tasks, 1 / tasks), size=_RESAMPLES) @ table
     low, high = np.quantile((drawn[:, 1] - drawn[:, 0]) / drawn[:, 2], (0.025, 0.975))
     return float(low), float(high)
-
-
-class Level(NamedTuple):
-    """Success at one value, or range of values, of a difficulty parameter."""
-
-    label: str
-    rate: Rate
-
-
-def by_difficulty(
-    traces: Sequence[Trace], names: Mapping[str, Mapping[int, str]] | None = None
-) -> dict[str, list[Level]]:
-    """Return success at each level of every difficulty parameter that varies, over the scored episodes.
-
-    Numbers of more than eight values are cut into five ranges with about
-    equally many episodes each; bounds are inclusive.
-
-    Args:
-        traces: Episodes.
-        names: By parameter, the names of its values, where they have some.
-    """
-    scored = [trace for trace in traces if trace.success is not None]
-    parameters = dict.fromkeys(name for trace in scored for name in trace.difficulty)
-    found = {}
-    for parameter in parameters:
-        rows = [(t.difficulty[parameter], bool(t.success)) for t in scored if parameter in t.difficulty]
-        levels = _levels(rows, (names or {}).get(parameter, {}))
-        if len(levels) > 1:
-            found[parameter] = levels
-    return found
-
-
-def _levels(rows: Sequence[tuple[int | float | str, bool]], names: Mapping[int, str]) -> list[Level]:
-    numbers = [(float(value), won) for value, won in rows if not isinstance(value, str)]
-    if len(numbers) < len(rows):
-        return _each(rows, str)
-    if len({value for value, _ in rows}) <= _MOST_VALUES:
-        return _each(rows, lambda value: _number(value, names))
-    numbers.sort(key=lambda row: row[0])
-    levels = []
-    for part in np.array_split(np.arange(len(numbers)), _BINS):
-        values = [numbers[index] for index in part]
-        label = f"{values[0][0]:.3g} to {values[-1][0]:.3g}"
-        levels.append(Level(label, wilson(sum(won for _, won in values), len(values))))
-    return levels
-
-
-def _each(
-    rows: Sequence[tuple[int | float | str, bool]], label: Callable[[int | float | str], str]
-) -> list[Level]:
-    outcomes: dict[int | float | str, list[bool]] = defaultdict(list)
-    for value, won in rows:
-        outcomes[value].append(won)
-    return [
-        Level(label(value), wilson(sum(won), len(won)))
-        for value, won in sorted(outcomes.items(), key=lambda item: (isinstance(item[0], str), item[0]))
-    ]
-
-
-def _number(value: int | float | str, names: Mapping[int, str]) -> str:
-    return names.get(value, str(value)) if isinstance(value, int) else f"{value:.3g}"

@@ -57,16 +57,18 @@ def line_chart(
     size: tuple[int, int] = (860, 240),
     bounds: tuple[float, float] | None = None,
     percent: bool = False,
+    over: str = "iteration",
 ) -> Markup:
     """Return a chart of values over iterations, or nothing where there is no value.
 
     Args:
         title: What it shows; read out by screen readers.
-        xs: Iterations, rising.
+        xs: Iterations, or what ``over`` names, rising.
         series: Lines; at most four colours.
         size: Width and height in pixels.
         bounds: Lowest and highest value of the axis; the data's own if None.
         percent: Whether values are shares, shown in percent.
+        over: What the values are over, in one word.
     """
     # A diverged model leaves infinities or NaN in the log; a drawing has no place for them.
     lines = [line._replace(values=[_finite(value) for value in line.values]) for line in series]
@@ -75,9 +77,9 @@ def line_chart(
         return Markup()
     ticks = _ticks(*(bounds or (min(present), max(present))))
     plot = _Plot(size, (min(xs), max(xs)), (ticks[0], ticks[-1]))
-    parts = [_axis(plot, ticks, percent), _x_axis(plot, xs)]
+    parts = [_axis(plot, ticks, percent), _x_axis(plot, xs, over)]
     for line in lines:
-        parts.append(_line(plot, xs, line, percent))
+        parts.append(_line(plot, xs, line, percent, over))
     names = [line for line in lines if any(value is not None for value in line.values)]
     picture = _picture(title, size, parts)
     return picture + _legend(names) if len(names) > 1 else picture
@@ -132,7 +134,7 @@ class _Plot(NamedTuple):
         return _TOP + (1 - share) * (self.size[1] - _TOP - _BOTTOM)
 
 
-def _line(plot: _Plot, xs: Sequence[float], line: Series, percent: bool) -> Markup:
+def _line(plot: _Plot, xs: Sequence[float], line: Series, percent: bool, over: str) -> Markup:
     runs: list[list[str]] = [[]]
     marks = []
     for x, value in zip(xs, line.values, strict=True):
@@ -142,7 +144,7 @@ def _line(plot: _Plot, xs: Sequence[float], line: Series, percent: bool) -> Mark
         left, top = plot.x(x), plot.y(value)
         runs[-1].append(f"{left:.1f},{top:.1f}")
         if "faint" not in line.style:
-            tip = _tag("title", f"{line.name}, iteration {x:g}: {_number(value, percent)}")
+            tip = _tag("title", f"{line.name}, {over} {x:g}: {_number(value, percent)}")
             radius = 3 if len(xs) <= 40 else 2
             marks.append(_tag("circle", tip, class_=f"dot {line.style}", cx=left, cy=top, r=radius))
     paths = [_tag("polyline", class_=f"line {line.style}", points=" ".join(run)) for run in runs if run]
@@ -158,7 +160,7 @@ def _axis(plot: _Plot, ticks: Sequence[float], percent: bool) -> Markup:
     return Markup("").join(parts)
 
 
-def _x_axis(plot: _Plot, xs: Sequence[float]) -> Markup:
+def _x_axis(plot: _Plot, xs: Sequence[float], over: str) -> Markup:
     first, last = plot.x_range
     shown: Sequence[float] = xs
     if first < last:
@@ -167,7 +169,7 @@ def _x_axis(plot: _Plot, xs: Sequence[float]) -> Markup:
     y = plot.size[1] - _BOTTOM + 16
     ticks = [_text(f"{tick:g}", plot.x(tick), y, "middle", "tick") for tick in shown]
     middle = (_LEFT + plot.size[0] - _RIGHT) / 2
-    return Markup("").join([*ticks, _text("iteration", middle, plot.size[1] - 4, "middle", "tick")])
+    return Markup("").join([*ticks, _text(over, middle, plot.size[1] - 4, "middle", "tick")])
 
 
 def _legend(series: Sequence[Series]) -> Markup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import gymnasium
 from rla_agents.environments import difficulty_parameters
 from rla_agents.files import write_atomic
 from rla_agents.report import sections
+from rla_agents.report.alarms import training_alarms
 from rla_agents.report.run import Run, read_run
 from rla_agents.report.trajectories import ValueNames, select
 from rla_envs.errors import RLAError, missing_extra
@@ -48,8 +50,9 @@ def _render(run: Run) -> str:
     return render(
         "page.html",
         run=run,
-        facts=_facts(run),
+        facts=run_facts(run),
         cards=sections.cards(run, found),
+        alarms=training_alarms(run),
         comparisons=found,
         grid=run.evaluation.get("grid"),
         errors=sections.evaluation_errors(run),
@@ -76,8 +79,21 @@ def render(template: str, package: str = "rla_agents.report", **values: object) 
         package: Where it lies. It may include the assets of this report.
         values: What the template shows.
     """
-    assets = resources.files("rla_agents.report") / "assets"
-    environment = jinja2.Environment(
+    return (
+        _environment(package)
+        .get_template(template)
+        .render(style=asset("page.css"), script=asset("viewer.js"), **values)
+    )
+
+
+def asset(name: str) -> str:
+    """Return the text of one of this report's assets."""
+    return (resources.files("rla_agents.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment(package: str) -> jinja2.Environment:
+    return jinja2.Environment(
         loader=jinja2.ChoiceLoader(
             [jinja2.PackageLoader(name, "assets") for name in dict.fromkeys((package, "rla_agents.report"))]
         ),
@@ -86,14 +102,9 @@ def render(template: str, package: str = "rla_agents.report", **values: object) 
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template(template).render(
-        style=(assets / "page.css").read_text(encoding="utf-8"),
-        script=(assets / "viewer.js").read_text(encoding="utf-8"),
-        **values,
-    )
 
 
-def _facts(run: Run) -> list[tuple[str, str]]:
+def run_facts(run: Run) -> list[tuple[str, str]]:
     """Return what ran, as names and values."""
     done, planned = len(run.metrics), run.config.get("iterations", "?")
     policy = run.setting("policy", "model", "?")

@@ -58,7 +58,7 @@ class Run:
         with path.open("rb") as file:
             for line in file:
                 if line.endswith(b"\n"):
-                    row = _row(line)
+                    row = parse_row(line)
                     if row is not None:
                         yield offset, row
                     elif line.strip():
@@ -71,7 +71,7 @@ class Run:
         """Return the JSON line that starts at a byte offset which :meth:`rows` gave."""
         with (self.folder / name).open("rb") as file:
             file.seek(offset)
-            return _row(file.readline()) or {}
+            return parse_row(file.readline()) or {}
 
 
 def read_run(folder: str | Path) -> Run:
@@ -109,13 +109,14 @@ def _json_file(run: Run, name: str, absent: str) -> Row:
         if absent:
             run.notes.append(absent)
         return {}
-    row = _row(path.read_bytes())
+    row = parse_row(path.read_bytes())
     if row is None:
         run.notes.append(f"{name} could not be read.")
     return row or {}
 
 
-def _row(line: bytes) -> Row | None:
+def parse_row(line: bytes) -> Row | None:
+    """Return the JSON object that a line holds, or None if it holds none."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):

@@ -69,7 +69,7 @@ def select(run: Run, names: ValueNames, limit: int = LIMIT) -> Selection:
             f"iterations {', '.join(map(str, iterations)) or '(none)'}, successes and failures in turn."
         )
     chosen = sorted(chosen, key=lambda entry: entry.offset)
-    episodes = [_episode(run.row_at("traces.jsonl", entry.offset), names) for entry in chosen]
+    episodes = [viewer_episode(run.row_at("traces.jsonl", entry.offset), names) for entry in chosen]
     return Selection(episodes, len(entries), rule)
 
 
@@ -104,7 +104,8 @@ def _spread(keys: Sequence[tuple[str, int]], count: int) -> list[tuple[str, int]
     return [keys[round(index * (len(keys) - 1) / (count - 1))] for index in range(count)]
 
 
-def _episode(row: Row, names: ValueNames) -> Row:
+def viewer_episode(row: Row, names: ValueNames) -> Row:
+    """Return a row of ``traces.jsonl`` of a training run as the viewer's script reads it."""
     difficulty = named_values(row.get("difficulty"), names)
     prompt = shown_text(row.get("prompt"))
     steps = row.get("steps")

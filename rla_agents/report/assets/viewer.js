@@ -1,12 +1,17 @@
 // The trajectory viewer. Everything a model or an environment said is set as text, never as HTML.
 "use strict";
+// The page may add episodes while it is open: window.rlaViewer.add(episodes), and clear().
 (() => {
-  const episodes = JSON.parse(document.getElementById("episodes").textContent);
   const byId = (id) => document.getElementById(id);
   const list = byId("list"), detail = byId("episode"), count = byId("count");
   const phases = { train: "training", eval_before: "evaluation before", eval_after: "evaluation after" };
   const outcomes = { won: "solved", lost: "not solved", failed: "agent failed, counted as lost", broken: "machinery failed" };
-  let shown = [], selected = -1;
+  const selects = {
+    phase: (phase) => phases[phase] || phase, outcome: (outcome) => outcomes[outcome], type: (type) => type,
+  };
+  // A page that follows a run shows the latest first, and no more than it was told to keep.
+  const most = Number(byId("viewer").dataset.most) || Infinity;
+  let entries = [], shown = [], current = null, numbered = 0;
 
   const make = (tag, className, text) => {
     const element = document.createElement(tag);
@@ -17,59 +22,65 @@
   const signed = (value) => (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toFixed(2);
   const where = (episode) =>
     episode.phase === "train" ? "iteration " + episode.iteration : phases[episode.phase] || episode.phase;
-
-  const fill = (select, values, label) => {
-    for (const value of [...new Set(values)].filter(Boolean).sort()) {
-      const option = make("option", "", label(value));
-      option.value = value;
-      select.append(option);
-    }
-  };
-  fill(byId("phase"), episodes.map((episode) => episode.phase), (phase) => phases[phase] || phase);
-  fill(byId("outcome"), episodes.map((episode) => episode.outcome), (outcome) => outcomes[outcome]);
-  fill(byId("type"), episodes.map((episode) => episode.type), (type) => type);
-  byId("type").parentElement.hidden = byId("type").options.length === 1;
-  const texts = episodes.map((episode) =>
+  const textOf = (episode) =>
     [episode.goal, episode.task, episode.error, episode.prompt,
       ...episode.steps.flatMap((step) => [step.action, step.next, step.verdict])]
-      .join("\n").toLowerCase());
+      .join("\n").toLowerCase();
 
-  const filter = () => {
-    const [phase, outcome, type] = ["phase", "outcome", "type"].map((id) => byId(id).value);
-    const wanted = byId("search").value.trim().toLowerCase();
-    shown = episodes.map((_, index) => index).filter((index) => {
-      const episode = episodes[index];
-      return (!phase || episode.phase === phase) && (!outcome || episode.outcome === outcome) &&
-        (!type || episode.type === type) && (!wanted || texts[index].includes(wanted));
-    });
-    count.textContent = shown.length + " of " + episodes.length;
-    list.replaceChildren(...shown.map((index, place) => {
-      const episode = episodes[index];
-      const item = make("li", episode.outcome, episode.goal || episode.task);
-      item.id = "episode-" + index;
-      item.setAttribute("role", "option");
-      item.append(make("small", "",
+  const add = (episodes) => {
+    for (const episode of episodes) {
+      const entry = { episode, text: textOf(episode), item: make("li", episode.outcome, episode.goal || episode.task) };
+      entry.item.id = "episode-" + numbered++;
+      entry.item.setAttribute("role", "option");
+      entry.item.append(make("small", "",
         outcomes[episode.outcome] + ", " + episode.steps.length + " steps · " + where(episode)));
-      item.addEventListener("click", () => open(place));
-      return item;
-    }));
-    open(shown.length ? 0 : -1);
+      entry.item.addEventListener("click", () => open(entry));
+      if (most === Infinity) entries.push(entry); else entries.unshift(entry);
+    }
+    entries = entries.slice(0, most);
+    fill();
+    filter();
   };
 
-  const open = (place) => {
-    selected = place;
-    for (const item of list.children) item.setAttribute("aria-selected", "false");
+  const fill = () => {
+    for (const [id, label] of Object.entries(selects)) {
+      const select = byId(id), there = new Set([...select.options].map((option) => option.value));
+      for (const value of [...new Set(entries.map((entry) => entry.episode[id]))].filter(Boolean).sort()) {
+        if (there.has(value)) continue;
+        const option = make("option", "", label(value));
+        option.value = value;
+        select.append(option);
+      }
+    }
+    byId("type").parentElement.hidden = byId("type").options.length === 1;
+  };
+
+  const filter = () => {
+    const [phase, outcome, type] = Object.keys(selects).map((id) => byId(id).value);
+    const wanted = byId("search").value.trim().toLowerCase();
+    shown = entries.filter(({ episode, text }) =>
+      (!phase || episode.phase === phase) && (!outcome || episode.outcome === outcome) &&
+      (!type || episode.type === type) && (!wanted || text.includes(wanted)));
+    count.textContent = shown.length + " of " + entries.length;
+    list.replaceChildren(...shown.map((entry) => entry.item));
+    // What is being read stays open when episodes come in.
+    if (!shown.includes(current) || current === null) open(shown.length ? shown[0] : null);
+  };
+
+  const open = (entry) => {
+    if (current) current.item.setAttribute("aria-selected", "false");
+    current = entry;
     detail.replaceChildren();
     detail.className = "";
     list.removeAttribute("aria-activedescendant");
-    if (place < 0) { detail.append(make("p", "empty", "No episode matches.")); return; }
-    const item = list.children[place];
+    if (entry === null) { detail.append(make("p", "empty", entries.length ? "No episode matches." : "No episode has ended yet.")); return; }
+    const item = entry.item;
     item.setAttribute("aria-selected", "true");
     list.setAttribute("aria-activedescendant", item.id);
     if (item.offsetTop < list.scrollTop + list.offsetTop) list.scrollTop = item.offsetTop - list.offsetTop;
     const below = item.offsetTop - list.offsetTop + item.offsetHeight - list.clientHeight;
     if (below > list.scrollTop) list.scrollTop = below;
-    show(episodes[shown[place]]);
+    show(entry.episode);
     detail.scrollTop = 0;
   };
 
@@ -143,27 +154,28 @@
     const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
     if (!step || !shown.length || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    open(Math.min(shown.length - 1, Math.max(0, selected + step)));
+    open(shown[Math.min(shown.length - 1, Math.max(0, shown.indexOf(current) + step))]);
   };
   list.addEventListener("keydown", move);
   // In the episode the arrows scroll; only the letters move on.
   detail.addEventListener("keydown", (event) => { if (event.key === "j" || event.key === "k") move(event); });
-  for (const id of ["phase", "outcome", "type"]) byId(id).addEventListener("change", filter);
+  for (const id of Object.keys(selects)) byId(id).addEventListener("change", filter);
   byId("search").addEventListener("input", filter);
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
   // A link "#trace-7" elsewhere on the page opens the episode whose place is 7.
   const follow = () => {
     const place = /^#trace-(\d+)$/.exec(location.hash);
-    const index = place ? episodes.findIndex((episode) => episode.place === Number(place[1])) : -1;
-    if (index < 0) return;
-    for (const id of ["phase", "outcome", "type", "search"]) byId(id).value = "";
+    const entry = place && entries.find(({ episode }) => episode.place === Number(place[1]));
+    if (!entry) return;
+    for (const id of [...Object.keys(selects), "search"]) byId(id).value = "";
     filter();
-    open(index);
+    open(entry);
     byId("viewer").scrollIntoView();
     list.focus({ preventScroll: true });
   };
   window.addEventListener("hashchange", follow);
+  window.rlaViewer = { add, clear: () => { entries = []; filter(); } };
   byId("viewer").hidden = false;
-  filter();
+  add(JSON.parse(byId("episodes").textContent));
   follow();
 })();

@@ -15,9 +15,10 @@ from benchmarks.bench import compare, table
 from benchmarks.bench.report import write_report
 from benchmarks.bench.results import read_results
 from benchmarks.bench.schema import Threshold
-from benchmarks.bench.statistics import by_difficulty, paired
+from benchmarks.bench.statistics import paired
 from benchmarks.bench.summary import success
 from rla_agents.cli import main
+from rla_agents.report.difficulty import by_difficulty
 from rla_agents.report.stats import wilson
 from rla_agents.report.trajectories import LIMIT
 from rla_envs.errors import InputError
