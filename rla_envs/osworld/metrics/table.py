@@ -98,6 +98,13 @@ class Books:
         """Return what ``question`` answers about the workbook's path and the sheet's name."""
         return self._read(sheet, lambda path, book, name: question(path, name))
 
+    def exported(self, sheet: Any) -> str:
+        """Return the text of the sheet's export to CSV, which lies beside the workbook."""
+        read = read_expected if _parsed(sheet)[0] else read_result
+        return read(
+            read_text, self.ask_file(sheet, lambda path, name: path.with_name(f"{path.stem}-{name}.csv"))
+        )
+
     def names(self) -> tuple[list[str], list[str]]:
         """Return the names of the sheets of the result and of the reference."""
         return sheet_names(self._result[1]), sheet_names(self._reference()[1])

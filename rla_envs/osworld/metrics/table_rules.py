@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from rapidfuzz import fuzz
 
 from rla_envs.errors import InputError, unknown_name
 from rla_envs.osworld.metrics import table_objects, table_styles
-from rla_envs.osworld.metrics.inputs import paths, read_text, rule
+from rla_envs.osworld.metrics.inputs import paths, rule
 from rla_envs.osworld.metrics.value_rules import obeys
 from rla_envs.osworld.metrics.workbook import Coordinate, plain, sheet_values, sparklines, stored_value
 
@@ -55,14 +54,14 @@ def sheet_print(books: Books, rules: Rule) -> bool:
     Blanks at the ends of lines and blank lines at the end do not count; nor do capitals with ``ignore_case``.
     """
 
-    def printed(path: Path, name: str) -> list[str]:
-        text = read_text(path.with_name(f"{path.stem}-{Path(name).name}.csv"))
-        text = text.lower() if rules.get("ignore_case", False) else text
-        return [line.strip() for line in text.rstrip().splitlines()]
+    def lines(sheet: Any) -> list[str]:
+        text = books.exported(sheet).rstrip()
+        return [
+            line.strip() for line in (text.lower() if rules.get("ignore_case", False) else text).splitlines()
+        ]
 
-    return books.ask_file(rule(rules, "sheet_idx1"), printed) == books.ask_file(
-        rule(rules, "sheet_idx0"), printed
-    )
+    reference = lines(rule(rules, "sheet_idx1"))
+    return lines(rule(rules, "sheet_idx0")) == reference
 
 
 def sheet_fuzzy(books: Books, rules: Rule) -> bool:
@@ -94,8 +93,15 @@ def sparkline(books: Books, rules: Rule) -> bool:
 
 
 def freeze(books: Books, rules: Rule) -> bool:
-    """The sheets are frozen at the same cell, or not at all."""
-    first, second = _pair(books, rules, lambda sheet: sheet.freeze_panes)
+    """The sheets have as many rows and columns frozen, wherever the rest is scrolled to."""
+
+    def frozen(sheet: Worksheet) -> tuple[int, int]:
+        pane = sheet.sheet_view.pane
+        if pane is None or pane.state not in ("frozen", "frozenSplit"):
+            return 0, 0
+        return int(pane.ySplit or 0), int(pane.xSplit or 0)
+
+    first, second = _pair(books, rules, frozen)
     return bool(first == second)
 
 
