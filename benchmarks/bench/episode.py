@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks.bench.agents import AgentSpec, task_info
 from benchmarks.bench.host import Host, HostError
 from benchmarks.bench.schema import Config, Step, Stop, Timing, Trace
+from benchmarks.bench.screenshots import file_name
 from benchmarks.bench.stage import Opening, Seen
 from rla_envs.errors import InfrastructureError, InputError
 
@@ -35,6 +36,20 @@ class Episode(NamedTuple):
     attempt: int
 
 
+class Played(NamedTuple):
+    """An episode that has ended.
+
+    Attributes:
+        trace: What happened.
+        timing: How long it took.
+        screenshots: PNG files by their names in the run folder; the trace names them.
+    """
+
+    trace: Trace
+    timing: Timing
+    screenshots: Mapping[str, bytes]
+
+
 class BrokenError(Exception):
     """The machinery failed; the episode can be started again."""
 
@@ -51,6 +66,7 @@ class _Record:
     seen: Seen
     steps: list[Step] = field(default_factory=list)
     reward: float = 0.0
+    screenshots: dict[str, bytes] = field(default_factory=dict)
 
 
 @dataclass
@@ -73,7 +89,7 @@ class Table:
     stage: Host
     agent: Host
 
-    def play(self, episode: Episode) -> tuple[Trace, Timing]:
+    def play(self, episode: Episode) -> Played:
         """Play an episode; if the machinery breaks, again, as often as the suite allows.
 
         Raises:
@@ -88,7 +104,8 @@ class Table:
                 trace = attempt.broken(str(error), retries)
                 continue
             break
-        return trace, Timing(episode.position, round(clock["agent"], 4), round(clock["env"], 4))
+        timing = Timing(episode.position, round(clock["agent"], 4), round(clock["env"], 4))
+        return Played(trace, timing, attempt.screenshots)
 
     def close(self) -> None:
         """End both processes."""
@@ -114,6 +131,11 @@ class _Attempt:
             error = str(failure)
         return self._trace(_stop(record.seen, error), error, retries, self._report(error))
 
+    @property
+    def screenshots(self) -> Mapping[str, bytes]:
+        """The screenshots that the trace names."""
+        return self._record.screenshots if self._record else {}
+
     def broken(self, error: str, retries: int) -> Trace:
         """Return the trace of an episode that the machinery broke."""
         return self._trace("infrastructure", error, retries, {})
@@ -138,8 +160,17 @@ class _Attempt:
         record.seen = self._env("step", action)
         record.reward += record.seen.reward
         first = action[0] if isinstance(action, list) else action
-        step = Step(before.text, first, record.seen.reward, record.seen.error, record.seen.details)
-        record.steps.append(step)
+        seen, shown = record.seen, self._keep(before)
+        record.steps.append(Step(before.text, first, seen.reward, seen.error, seen.details, shown))
+
+    def _keep(self, seen: Seen) -> str:
+        """Keep the screenshot of what is seen now, and return its name."""
+        record = self._record
+        if record is None or not seen.screenshot:
+            return ""
+        name = file_name(self._episode.position, len(record.steps))
+        record.screenshots[name] = seen.screenshot
+        return name
 
     def _report(self, error: str) -> dict[str, Any]:
         """Ask the agent what it says of the episode; one that has just failed is not asked."""
@@ -209,6 +240,7 @@ class _Attempt:
             completion_tokens=said.get("completion_tokens", 0),
             steps=tuple(record.steps) if record else (),
             final=record.seen.text if record else "",
+            final_screenshot=self._keep(record.seen) if record else "",
         )
 
 

@@ -23,12 +23,14 @@ from benchmarks.bench.results import (
     wilson_interval,
 )
 from benchmarks.bench.schema import Config, Step, Success, Trace
+from benchmarks.bench.screenshots import inline
 from rla_agents.command_line import parse
 from rla_agents.files import write_atomic
 from rla_agents.report.charts import Bar, rate_chart
 from rla_agents.report.difficulty import difficulty_map
 from rla_agents.report.page import render, value_names
 from rla_agents.report.run import Row
+from rla_agents.report.screenshots import safe_name
 from rla_agents.report.sections import Card
 from rla_agents.report.trajectories import LIMIT, Selection, ValueNames, goal_of, named_values, shown_text
 
@@ -139,7 +141,7 @@ def _page(results: Results, comparison: Comparison | None) -> str:
         difficulty=difficulty_map(traces, merged),
         costs=[("All", results.cost()), *((cell, results.cost(cell)) for cell in cells)],
         failures=_failures(traces),
-        selection=_selection(traces, merged),
+        selection=_selection(results.run.folder, traces, merged),
         percent=percent,
         figure=figure,
     )
@@ -240,7 +242,7 @@ def _failure(trace: Trace) -> Failure:
     )
 
 
-def _selection(traces: Sequence[Trace], names: ValueNames) -> Selection:
+def _selection(folder: Path, traces: Sequence[Trace], names: ValueNames) -> Selection:
     """Return the episodes to embed: all, or those of the gallery and an equal share of each cell."""
     if len(traces) <= LIMIT:
         chosen, rule = set(range(len(traces))), "All of them are shown."
@@ -259,7 +261,8 @@ def _selection(traces: Sequence[Trace], names: ValueNames) -> Selection:
             f"{len(chosen)} of {len(traces)} are shown: those of the gallery above, and from each cell "
             "equally many, successes and failures in turn."
         )
-    return Selection([viewer_episode(traces[index], names) for index in sorted(chosen)], len(traces), rule)
+    episodes = [viewer_episode(traces[index], names) for index in sorted(chosen)]
+    return Selection(episodes, len(traces), rule + inline(folder, episodes))
 
 
 def _in_turn(traces: Sequence[Trace]) -> list[int]:
@@ -273,6 +276,9 @@ def _in_turn(traces: Sequence[Trace]) -> list[int]:
 def viewer_episode(trace: Trace, names: ValueNames) -> Row:
     """Return an episode as the viewer's script reads it."""
     after = [*(step.observation for step in trace.steps), trace.final][1:]
+    screens = [
+        safe_name(name) for name in (*(step.screenshot for step in trace.steps), trace.final_screenshot)
+    ]
     difficulty = named_values(trace.difficulty, names)
     return {
         "place": trace.position,
@@ -291,16 +297,21 @@ def viewer_episode(trace: Trace, names: ValueNames) -> Row:
         "optimal": trace.optimal_length,
         "tokens": trace.completion_tokens,
         "prompt": shown_text(_prompt(trace)),
-        "steps": [_step(step, seen) for step, seen in zip(trace.steps, after, strict=True)],
+        "screenshot": screens[0],
+        "steps": [
+            _step(step, seen, screen)
+            for step, seen, screen in zip(trace.steps, after, screens[1:], strict=True)
+        ],
     }
 
 
-def _step(step: Step, seen: str) -> Row:
+def _step(step: Step, seen: str, screen: str) -> Row:
     details = _flat(step.details)
     votes = details.pop("votes", None)
     return {
         "action": shown_text(_action(step)),
         "next": shown_text(seen),
+        "screenshot": screen,
         "error": shown_text(step.error),
         "votes": [vote for vote in votes if vote in (-1, 0, 1)] if isinstance(votes, list) else [],
         "oracle": None,

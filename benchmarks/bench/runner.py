@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.bench.adaptive import AdaptivePlan
 from benchmarks.bench.agents import AgentServer, AgentSpec
 from benchmarks.bench.display import Display
-from benchmarks.bench.episode import START_SECONDS, Episode, Table
+from benchmarks.bench.episode import START_SECONDS, Episode, Played, Table
 from benchmarks.bench.host import Host, HostError
 from benchmarks.bench.plans import Plan, StaticPlan
 from benchmarks.bench.schema import (
@@ -37,6 +37,7 @@ from benchmarks.bench.schema import (
     parse_record,
     read_config,
 )
+from benchmarks.bench.screenshots import write_screenshots
 from benchmarks.bench.stage import Contents, Stage
 from benchmarks.bench.stamps import stamps
 from benchmarks.bench.suites import Suite
@@ -185,8 +186,10 @@ class _Files:
         records = [parse_record(cls, row, f"{path}, line {i}") for i, row in enumerate(rows, start=1)]
         return {record.position: record for record in records}
 
-    def add(self, trace: Trace, timing: Timing) -> None:
-        """Write an episode; a kill between the two leaves a timing that a later one replaces."""
+    def add(self, played: Played) -> None:
+        """Write an episode; its trace comes last, and a kill before it leaves what a later try replaces."""
+        trace, timing, screenshots = played
+        write_screenshots(self.folder, trace.position, screenshots)
         with self._lock:
             append_jsonl(self.folder / TIMINGS, [dataclasses.asdict(timing)])
             append_jsonl(self.folder / TRACES, [dataclasses.asdict(trace)])
@@ -243,9 +246,9 @@ def _work(
 ) -> None:
     try:
         while (episode := todo.get()) is not None:
-            trace, timing = table.play(episode)
-            files.add(trace, timing)
-            done.put(trace)
+            played = table.play(episode)
+            files.add(played)
+            done.put(played.trace)
         table.close()
     except BaseException as error:  # raised again in the main thread
         done.put(error)

@@ -7,6 +7,12 @@ episode), ``summary.json`` (:class:`Summary`) and ``timings.jsonl`` (a
 suite, the agent and the seed; what the clock and the machine say is in the
 other two files, so that equal runs have equal traces byte for byte.
 
+Where observations have a screenshot, the traces name its file and never hold
+it: ``screenshots/POSITION/INDEX.png`` (a picture may be PNG, JPEG or WebP),
+relative to the run folder, the screen before action INDEX of the episode at
+POSITION, the last one that after its last action. A trace is written after
+the files that it names.
+
 While a run goes on its traces are in the order in which episodes ended; a
 finished run has them by ``position``. ``summary.json`` is there once every
 episode was played.
@@ -92,6 +98,7 @@ class Step:
         reward: The environment's reward.
         error: Why the action had no effect, in one line; "" if it had one.
         details: What else the environment reports about the action, by name (the verdict on a program, say).
+        screenshot: File with what the screen showed before the action; "" if the observation has none.
     """
 
     observation: str
@@ -99,6 +106,7 @@ class Step:
     reward: float = 0.0
     error: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+    screenshot: str = ""
 
 
 @dataclass(frozen=True)
@@ -129,6 +137,7 @@ class Trace:
         completion_tokens: Tokens that it says it wrote.
         steps: The actions in order.
         final: The observation after the last of them, as in :class:`Step`.
+        final_screenshot: Its screenshot, as in :class:`Step`.
         schema: Version of the format.
     """
 
@@ -152,6 +161,7 @@ class Trace:
     completion_tokens: int = 0
     steps: tuple[Step, ...] = ()
     final: str = ""
+    final_screenshot: str = ""
     schema: int = SCHEMA
 
     def __post_init__(self) -> None:

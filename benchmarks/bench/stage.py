@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import numpy as np
 
+from benchmarks.bench.screenshots import picture_of
 from benchmarks.bench.suites import Suite
 from rla_agents.environments import make_env
 from rla_envs.adaptive import AdaptiveEnv
@@ -33,6 +34,7 @@ class Seen(NamedTuple):
         truncated: Whether the step budget is used up.
         success: The environment's verdict.
         error: Why the last action had no effect.
+        screenshot: The observation's screenshot as a PNG file; empty if it has none.
     """
 
     observation: Any
@@ -44,6 +46,7 @@ class Seen(NamedTuple):
     truncated: bool = False
     success: bool = False
     error: str = ""
+    screenshot: bytes = b""
 
 
 class Opening(NamedTuple):
@@ -168,6 +171,7 @@ class Stage:
             details=_plain({k: v for k, v in info.items() if k not in ("rla", "admissible_commands")}),
             success=bool(verdict["success"]),
             error=verdict["last_action_error"],
+            screenshot=picture_of(observation),
         )
 
     def _running_view(self) -> str:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from rla_agents.live.training import TrainingView
 from rla_agents.live.view import Page, View
 from rla_agents.report.run import Row
+from rla_agents.report.screenshots import screenshot_file
 from rla_agents.report.trajectories import LIMIT
 from rla_envs.errors import InputError
 
@@ -86,6 +87,20 @@ class Feed:
                 parts={name: html for name, (changed, html) in self._parts.items() if changed > version},
                 episodes=[row for changed, row in self._episodes if reset or changed > version],
             )
+
+    def screenshot(self, name: str) -> bytes:
+        """Return a screenshot's file if one of the episodes names it and it can be read, else nothing."""
+        with self._lock:
+            named = any(
+                name == place.get("screenshot")
+                for _, episode in self._episodes
+                for place in (episode, *episode["steps"])
+            )
+        path = screenshot_file(self.folder, name) if named else None
+        try:
+            return path.read_bytes() if path else b""
+        except OSError:
+            return b""
 
     def _look(self) -> None:
         """Read what is new; a state that cannot be read is said on the page, which goes on looking."""

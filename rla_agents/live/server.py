@@ -8,7 +8,8 @@ would bring an event loop, in which reading files blocks all others.
 Other web sites that the person visits must not read the page: requests with
 another ``Host`` than this machine's own names are refused, which is what a
 domain that points to 127.0.0.1 would send (DNS rebinding), and no answer
-allows another origin. No path of a request is ever looked up on disk.
+allows another origin. No path of a request is looked up on disk, but those of the
+screenshots that the run's own trajectories name.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ import base64
 import errno
 import hashlib
 import json
+import sys
 import threading
 from collections.abc import Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import cast
+from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
 from rla_agents.live.feed import INTERVAL, Feed
 from rla_agents.report.page import asset, render
+from rla_agents.report.screenshots import media_type
 from rla_agents.report.trajectories import LIMIT, Selection
 from rla_envs.errors import InputError
 
@@ -76,6 +79,11 @@ class LiveServer(ThreadingHTTPServer):
         """The page's address."""
         return f"http://{ADDRESS}:{self.server_address[1]}/"
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Pass over pages that were closed while they were answered."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
     def server_close(self) -> None:
         """Free the port and end the streams."""
         self.stopping.set()
@@ -99,6 +107,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif path.path == "/events":
             after = parse_qs(path.query).get("after", [""])[-1]
             self._stream(server, self.headers.get("Last-Event-ID") or after)
+        elif path.path.startswith("/screenshots/") and (found := server.feed.screenshot(path.path[1:])):
+            self._send(HTTPStatus.OK, found, media_type(path.path))
         else:
             self._send(HTTPStatus.NOT_FOUND, b"there is nothing here; the page is at /\n")
 

@@ -27,6 +27,21 @@
       ...episode.steps.flatMap((step) => [step.action, step.next, step.verdict])]
       .join("\n").toLowerCase();
 
+  // Small copies are in the page; a live page asks for the files, and any other links them.
+  const screen = (source, what) => {
+    if (!source) return [];
+    if (most === Infinity && !source.startsWith("data:image/")) {
+      const link = make("a", "screen", what);
+      link.href = source;
+      return [link];
+    }
+    const image = make("img", "screen");
+    image.loading = "lazy";
+    image.alt = what;
+    image.src = source;
+    return [image];
+  };
+
   const add = (episodes) => {
     for (const episode of episodes) {
       const entry = { episode, text: textOf(episode), item: make("li", episode.outcome, episode.goal || episode.task) };
@@ -97,7 +112,7 @@
     const difficulty = Object.entries(episode.difficulty).map(([name, value]) => name + " " + value).join(", ");
     if (difficulty) detail.append(make("p", "quiet", "Difficulty: " + difficulty));
     if (episode.error) detail.append(make("p", "warning text", episode.error));
-    detail.append(make("div", "text prompt", episode.prompt));
+    detail.append(...screen(episode.screenshot, "Screen at the beginning"), make("div", "text prompt", episode.prompt));
     if (!episode.steps.length) { detail.append(make("p", "empty", "No step was taken.")); return; }
     const some = (has) => episode.steps.some(has);
     // Columns that say nothing about this episode are left out.
@@ -129,7 +144,8 @@
   const row = (step, index, columns) => {
     const line = make("tr");
     line.append(make("td", "number", index + 1), make("td", "action text" + (step.action.includes("\n") ? " code" : ""), step.action));
-    const result = make("td", "text result", step.next);
+    const result = make("td", "text result");
+    result.append(...screen(step.screenshot, "Screen after step " + (index + 1)), make("div", "", step.next));
     if (step.error) result.append(make("div", "mistake", step.error));
     const votes = make("td", "votes");
     for (const vote of step.votes) votes.append(chip(vote), " ");

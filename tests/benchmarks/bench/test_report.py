@@ -155,6 +155,7 @@ def test_the_viewer_has_what_each_step_saw_did_and_was_told(run):
     assert first["steps"][0] == {
         "action": "open red",
         "next": "Nothing happens.",
+        "screenshot": "",
         "error": "it is locked",
         "votes": [],
         "oracle": None,
