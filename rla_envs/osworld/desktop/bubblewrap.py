@@ -58,7 +58,7 @@ def command(
 
     Args:
         files: Open descriptors with the contents of the files that
-            :func:`etc_files` names.
+            :func:`own_files` names.
         seccomp: Open descriptor with the filter of system calls.
         privileged: Whether we are root, and the box's first program becomes
             an ordinary user by itself. (It could not see programs in root's
@@ -77,7 +77,8 @@ def command(
         )
     words = [
         str(shutil.which("bwrap")), "--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts",
-        "--unshare-cgroup-try", "--new-session", "--hostname", "desktop", "--seccomp", str(seccomp),
+        "--unshare-cgroup-try", "--new-session",
+        "--as-pid-1", "--hostname", "desktop", "--seccomp", str(seccomp),
         "--cap-drop", "ALL",
     ]  # fmt: skip
     if privileged:
@@ -97,14 +98,22 @@ def command(
     return [*words, "--remount-ro", "/", "--chdir", HOME, "--"]
 
 
-def etc_files(uid: int) -> Mapping[str, str]:
-    """Return the files of /etc of a box whose user has this number: its own, not the machine's."""
+def own_files(uid: int) -> Mapping[str, str]:
+    """Return the files that a box whose user has this number has of its own, not of the machine's.
+
+    Python programs see the machine's clock: with libfaketime 0.9.10 loaded,
+    ``time.sleep`` fails in Python 3.11 and later, and so the two names by
+    which they are started stand for scripts that do not load it.
+    """
+    system_python = shutil.which("python3", path="/usr/bin") or _base_interpreter()
     return {
-        "passwd": f"root:x:0:0::/root:/bin/sh\nuser:x:{uid}:{uid}:User:{HOME}:/bin/bash\n",
-        "group": f"root:x:0:\nuser:x:{uid}:\n",
-        "hostname": "desktop\n",
-        "hosts": "127.0.0.1 localhost desktop\n::1 localhost\n",
-        "machine-id": "0123456789abcdef0123456789abcdef\n",
+        "/etc/passwd": f"root:x:0:0::/root:/bin/sh\nuser:x:{uid}:{uid}:User:{HOME}:/bin/bash\n",
+        "/etc/group": f"root:x:0:\nuser:x:{uid}:\n",
+        "/etc/hostname": "desktop\n",
+        "/etc/hosts": "127.0.0.1 localhost desktop\n::1 localhost\n",
+        "/etc/machine-id": "0123456789abcdef0123456789abcdef\n",
+        f"{_OURS}/bin/python": f'#!/bin/sh\nunset LD_PRELOAD\nexec {_base_interpreter()} "$@"\n',
+        f"{_OURS}/bin/python3": f'#!/bin/sh\nunset LD_PRELOAD\nexec {system_python} "$@"\n',
     }
 
 
@@ -162,13 +171,13 @@ def _read_only(prefix: str) -> Iterator[str]:
 
 
 def _own_files(files: Mapping[str, int]) -> Iterator[str]:
-    """Yield the options on what is ours: the box's programs, their packages and the files of /etc."""
-    for name, descriptor in files.items():
-        yield from ("--perms", "0644", "--file", str(descriptor), f"/etc/{name}")
+    """Yield the options on what is ours: the box's programs and packages, and single files."""
+    for path, descriptor in files.items():
+        mode = "0755" if path.startswith(_OURS) else "0644"
+        yield from ("--perms", mode, "--file", str(descriptor), path)
     yield from ("--symlink", "/etc/machine-id", "/var/lib/dbus/machine-id")
     yield from ("--ro-bind", str(Path(__file__).with_name("box")), f"{_OURS}/box")
     yield from ("--ro-bind", str(Path(__file__).with_name("home")), f"{_OURS}/home")
-    yield from ("--symlink", _base_interpreter(), f"{_OURS}/bin/python")
     for package in PACKAGES:
         place = _package_path(package)
         yield from ("--ro-bind", str(place), f"{_OURS}/lib/{place.name}")

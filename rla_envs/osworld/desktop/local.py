@@ -94,7 +94,7 @@ class LocalDesktop(OSWorldClient):
         options = _options(screen_size, limits, clock, uid)
         try:
             with (
-                _files(bubblewrap.etc_files(uid)) as files,
+                _files(bubblewrap.own_files(uid)) as files,
                 _files({"": build_filter(platform.machine())}) as filters,
             ):
                 command = bubblewrap.command(files, filters[""], vars(limits), privileged)

@@ -13,13 +13,15 @@ import os
 import resource
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 RUN = "/run/user/1000"
 SOCKET = f"{RUN}/rla.sock"
@@ -206,11 +208,38 @@ def _limit(options: Mapping[str, Any]) -> None:
         resource.setrlimit(kind, (limit, limit))
 
 
+def keep_house(control: socket.socket, server: int) -> NoReturn:
+    """Be the first process of the box: bury the dead, and end when the server or the host is gone.
+
+    With the first process, the kernel ends all others; no other process of the
+    box can stop or kill it.
+    """
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    poll = select.poll()
+    poll.register(control, select.POLLRDHUP)
+    poll.register(woken, select.POLLIN)
+    while True:
+        with suppress(ChildProcessError):
+            while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
+                if pid == server:
+                    os._exit(1)
+        for descriptor, _ in poll.poll():
+            if descriptor != woken:
+                os._exit(0)
+            os.read(woken, 4096)
+
+
 def main() -> None:
     """Start the desktop and serve it until the other end of the socket is closed."""
     control = socket.socket(fileno=int(sys.argv[1]))
     options = json.loads(sys.argv[2])
     become_user(options["uid"])
+    server = os.fork()
+    if server:
+        keep_house(control, server)
     _limit(options)
     try:
         session = Session(options)
