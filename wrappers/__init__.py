@@ -1,7 +1,8 @@
-"""Gymnasium wrappers: difficulty that follows a critic's feedback, and actions by number."""
+"""Gymnasium wrappers: difficulty that follows a critic's feedback, actions by number, desktops in words."""
 
 from wrappers.critic_feedback import CriticFeedback, FreeParameters, make_adaptive, step_rewards
 from wrappers.curricula import curriculum_names, propose_task, shared_curriculum
+from wrappers.desktop_text import DesktopText
 from wrappers.lost_steps import LostSteps
 from wrappers.numbered_commands import NumberedCommands
 from wrappers.protocols import (
@@ -21,6 +22,7 @@ __all__ = [
     "Critic",
     "CriticFeedback",
     "Curriculum",
+    "DesktopText",
     "Episode",
     "Feedback",
     "FreeParameters",
