@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from pathlib import Path
 from typing import Any
@@ -215,7 +214,7 @@ def _pictures(path: Path) -> list[tuple[tuple[int, int], bytes]]:
         for relation in relations
         if "image" in relation.reltype and not relation.is_external
     ]
-    pictures = [open_picture(io.BytesIO(blob)).convert("RGBA") for _, blob in sorted(blobs)]
+    pictures = [open_picture(blob).convert("RGBA") for _, blob in sorted(blobs)]
     return [(picture.size, picture.tobytes()) for picture in pictures]
 
 

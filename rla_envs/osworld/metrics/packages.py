@@ -20,7 +20,10 @@ MAX_XML_BYTES = 32 * 2**20
 # Ours to scan as bytes only where markup looks as in ASCII.
 _ENCODINGS = frozenset({b"utf-8", b"us-ascii", b"ascii", b"iso-8859-1", b"windows-1252"})
 _ENCODING = re.compile(rb"""encoding\s*=\s*["']([^"']+)""")
-_BLANK_OR_MARK = b"\xef\xbb\xbf\xff\xfe \t\r\n\0"
+_BLANK_OR_MARK = b"\xef\xbb\xbf \t\r\n"
+# How XML begins in UTF-16 and UTF-32 with the high byte first, and in EBCDIC; libxml2 reads them all.
+_STRANGE_STARTS = (b"\0<\0", b"\0\0\0<\0\0\0", b"\x4c\x6f\xa7\x94")
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _RELATIONSHIPS = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _SHEETS = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
@@ -61,14 +64,15 @@ def xml_parts(archive: zipfile.ZipFile) -> Iterator[bytes]:
     for member in archive.infolist():
         with archive.open(member) as part:
             head = part.read(200)
-        if not head.lstrip(_BLANK_OR_MARK).startswith(b"<"):
+        strange = head.startswith(_STRANGE_STARTS) or (head.startswith(_WIDE_MARKS) and b"<" in head)
+        if not strange and head.lstrip(_BLANK_OR_MARK)[:1] not in (b"", b"<"):
             continue
         left -= member.file_size
         if left < 0:
             raise ValueError(f"more than {MAX_XML_BYTES} bytes of XML")
         encoding = _ENCODING.search(head)
-        if encoding and encoding[1].lower() not in _ENCODINGS:
-            raise ValueError(f"{member.filename} is in the encoding {encoding[1]!r}")
+        if strange or b"\0" in head or (encoding and encoding[1].lower() not in _ENCODINGS):
+            raise ValueError(f"{member.filename} is in an encoding that no office program writes")
         data = archive.read(member)
         if declares_type(data):
             raise ValueError(f"{member.filename} declares a document type")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,8 @@ _WINDOW = 7
 _C1, _C2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
 
 
-def open_picture(source: Path | IO[bytes]) -> Image.Image:
-    """Open and decode a picture.
+def open_picture(source: Path | bytes) -> Image.Image:
+    """Decode a picture, a file or its content.
 
     Raises:
         ValueError: It has more than `MAX_PIXELS` pixels.
@@ -28,7 +28,8 @@ def open_picture(source: Path | IO[bytes]) -> Image.Image:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("error", Image.DecompressionBombWarning)
-        picture = Image.open(source, formats=_FORMATS)
+        data = source if isinstance(source, bytes) else source.read_bytes()
+        picture = Image.open(io.BytesIO(data), formats=_FORMATS)
     if picture.width * picture.height > MAX_PIXELS:
         raise ValueError(f"a picture of {picture.width} x {picture.height} pixels, more than {MAX_PIXELS}")
     picture.load()

@@ -39,7 +39,9 @@ def load_book(path: Path) -> Workbook:
                 spanned += sum(map(_area, parse_xml(data).iter("{*}mergeCell", "{*}hyperlink")))
     if spanned > MAX_SPANNED_CELLS:
         raise ValueError(f"merged and linked ranges of {spanned} cells, more than {MAX_SPANNED_CELLS}")
-    return load_workbook(path, data_only=True)
+    # Opened here because openpyxl leaves the file open where it fails.
+    with path.open("rb") as file:
+        return load_workbook(file, data_only=True)
 
 
 def sheet_names(book: Workbook) -> list[str]:
