@@ -25,6 +25,7 @@ import json
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -380,11 +381,9 @@ def parse_record(cls: type[RecordT], data: object, where: str) -> RecordT:
     """
     if not isinstance(data, Mapping):
         raise InputError(f"{where}: expected an object, got {type(data).__name__}")
-    hints = typing.get_type_hints(cls)
+    hints, required = _fields(typing.cast(Any, cls))
     if "schema" in hints and data.get("schema") != SCHEMA:
         raise InputError(f"{where}: schema: expected version {SCHEMA}, got {data.get('schema')!r}")
-    fields = dataclasses.fields(typing.cast(Any, cls))
-    required = {f.name for f in fields if f.default is f.default_factory is dataclasses.MISSING}
     if unknown := sorted(set(data) - set(hints)):
         raise UnknownNameError(f"{where}: unknown field {unknown[0]!r}; known: {', '.join(hints)}")
     if missing := sorted(required - set(data)):
@@ -394,6 +393,14 @@ def parse_record(cls: type[RecordT], data: object, where: str) -> RecordT:
         return cls(**values)
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
+
+
+@cache
+def _fields(cls: type[Any]) -> tuple[Mapping[str, object], frozenset[str]]:
+    """Return the fields of a record with their types, and those that must be given."""
+    fields = dataclasses.fields(cls)
+    required = (f.name for f in fields if f.default is f.default_factory is dataclasses.MISSING)
+    return typing.get_type_hints(cls), frozenset(required)
 
 
 _NESTED: dict[object, type[Any]] = {Success: Success, Threshold | None: Threshold}

@@ -6,6 +6,7 @@ first to ask after a while reads the folder for all of them.
 
 from __future__ import annotations
 
+import math
 import secrets
 import threading
 import time
@@ -24,7 +25,10 @@ from rla_agents.report.trajectories import LIMIT
 from rla_envs.errors import InputError
 
 INTERVAL = 0.5
-"""Seconds between two looks at the folder."""
+"""Least seconds between two looks at the folder."""
+
+_REST = 4.0
+"""Rest after a look, in the time it took: of a long run the page must not take a core from the run itself."""
 
 
 class Change(NamedTuple):
@@ -63,7 +67,7 @@ class Feed:
         self._view: View | None = None
         self._fresh = False
         self._config: tuple[int, int, int] | None = None
-        self._looked = -INTERVAL
+        self._next_look = -math.inf
 
     def change(self, since: str) -> Change | None:
         """Look at the folder if it is time, and return what is new since a state, if anything.
@@ -72,9 +76,11 @@ class Feed:
             since: ``id`` of the last change that the page got; anything else asks for everything.
         """
         with self._lock:
-            if self._clock() - self._looked >= INTERVAL:
-                self._look()
-                self._looked = self._clock()
+            begun = self._clock()
+            if begun >= self._next_look:
+                behind = self._look()
+                ended = self._clock()
+                self._next_look = ended + (0.0 if behind else max(INTERVAL, _REST * (ended - begun)))
             run_id, _, number = since.partition(".")
             known = run_id == self._run_id and number.isdecimal() and len(number) < 16
             version = int(number) if known else -1
@@ -102,16 +108,20 @@ class Feed:
         except OSError:
             return b""
 
-    def _look(self) -> None:
-        """Read what is new; a state that cannot be read is said on the page, which goes on looking."""
+    def _look(self) -> bool:
+        """Read what is new, and return whether there is more to read at once.
+
+        A state that cannot be read is said on the page, which goes on looking.
+        """
         try:
             if self._view is None or self._config_identity() != self._config:
                 self._begin()
-            self._poll()
+            return self._poll()
         except (InputError, OSError, ValueError) as error:
             self._view = None
             cause = " ".join(str(error).split())
             self._show(Page(notes=[f"This run cannot be read: {cause}. Looking again."]).parts())
+            return False
 
     def _begin(self) -> None:
         self._view = None
@@ -126,14 +136,15 @@ class Feed:
             self._view = view_of(self.folder)
             self._fresh = True
 
-    def _poll(self) -> None:
+    def _poll(self) -> bool:
         until = self._clock() + INTERVAL
-        changed, more = False, True
+        changed, more, behind = False, True, False
         while more and self._view is not None:
             polled = self._view.poll()
             changed |= self._fresh or polled.changed
             self._fresh = False
-            more = polled.replaced or (polled.more and self._clock() < until)
+            behind = polled.more
+            more = polled.replaced or (behind and self._clock() < until)
             if polled.replaced:
                 self._begin()
             elif polled.episodes:
@@ -141,6 +152,7 @@ class Feed:
                 self._episodes.extend((self._version, row) for row in polled.episodes[-LIMIT:])
         if changed and self._view is not None:
             self._show(self._view.page().parts())
+        return behind
 
     def _show(self, parts: dict[str, str]) -> None:
         changed = {name: html for name, html in parts.items() if self._parts.get(name, (0, None))[1] != html}

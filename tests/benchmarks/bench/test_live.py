@@ -10,6 +10,7 @@ from benchmarks.bench.schema import SUMMARY, dump_json
 from rla_agents.live.feed import Feed
 from tests.benchmarks.bench.bench_runs import CONFIG, HOSTILE, episode, ten, write_run
 from tests.parsed_page import Page
+from tests.rla_agents.live.served import EagerFeed
 
 
 @pytest.fixture
@@ -19,8 +20,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def feed(folder):
-    ticks = iter(range(1000))
-    return Feed(folder, clock=lambda: next(ticks))
+    return EagerFeed(folder)
 
 
 def add(folder, traces):

@@ -13,10 +13,12 @@ import pytest
 
 from rla_agents.cli import main
 from rla_agents.files import append_jsonl, truncate_jsonl
+from rla_agents.live.view import Page as EmptyPage
+from rla_agents.live.view import Polled
 from rla_agents.report.page import render
 from tests.parsed_page import Page
 from tests.rla_agents.fake_run import HOSTILE, fake_run
-from tests.rla_agents.live.served import events, feed, get, served
+from tests.rla_agents.live.served import EagerFeed, events, get, served
 
 FILES = ("metrics.jsonl", "events.jsonl", "timings.jsonl", "traces.jsonl")
 
@@ -46,7 +48,7 @@ def text(html):
 
 
 def test_a_finished_run_is_shown_whole(whole):
-    change = feed(whole).change("")
+    change = EagerFeed(whole).change("")
     assert change.reset
     parts = {name: text(html) for name, html in change.parts.items()}
     assert "6 of 6" in parts["facts"]
@@ -61,7 +63,7 @@ def test_a_finished_run_is_shown_whole(whole):
 
 
 def test_outcomes_by_difficulty_are_those_of_the_training_episodes(whole):
-    shown = text(feed(whole).change("").parts["difficulty"])
+    shown = text(EagerFeed(whole).change("").parts["difficulty"])
     for value in range(3, 9):
         rows = [r for r in lines(whole, "traces.jsonl") if r["phase"] == "train"]
         outcomes = [row["success"] for row in rows if row["difficulty"]["receptacles"] == value]
@@ -70,7 +72,7 @@ def test_outcomes_by_difficulty_are_those_of_the_training_episodes(whole):
 
 def test_only_what_is_new_is_sent_and_a_half_written_line_waits(tmp_path, whole):
     folder = begun(tmp_path / "run", whole, 3)
-    source = feed(folder)
+    source = EagerFeed(folder)
     first = source.change("")
     assert source.change(first.id) is None
     row = next(row for row in lines(whole, "traces.jsonl") if row["iteration"] == 3)
@@ -94,7 +96,7 @@ def test_only_what_is_new_is_sent_and_a_half_written_line_waits(tmp_path, whole)
 
 def test_a_resumed_run_starts_over(tmp_path, whole):
     folder = begun(tmp_path / "run", whole, 5)
-    source = feed(folder)
+    source = EagerFeed(folder)
     first = source.change("")
     for name in FILES:
         truncate_jsonl(folder / name, lambda row: row["iteration"] < 2)
@@ -106,7 +108,7 @@ def test_a_resumed_run_starts_over(tmp_path, whole):
 
 
 def test_an_id_of_another_server_or_of_nobody_gets_everything(whole):
-    other, source = feed(whole).change(""), feed(whole)
+    other, source = EagerFeed(whole).change(""), EagerFeed(whole)
     for since in (other.id, "", "x", "1.2.3", f"{source.change('').id}9999999999999999999", "\u0663.\u0663"):
         change = source.change(since)
         assert change.reset
@@ -115,7 +117,7 @@ def test_an_id_of_another_server_or_of_nobody_gets_everything(whole):
 
 def test_a_folder_that_is_not_there_is_waited_for_and_one_that_goes_is_said(tmp_path, whole):
     folder = tmp_path / "runs" / "later"
-    source = feed(folder)
+    source = EagerFeed(folder)
     absent = source.change("")
     assert f"{folder} does not exist yet" in text(absent.parts["notes"])
     folder.mkdir(parents=True)
@@ -137,7 +139,7 @@ def test_what_cannot_be_read_is_said_and_read_once_it_can(tmp_path, whole):
     folder = begun(tmp_path / "run", whole, 2)
     good = (folder / "config.toml").read_text()
     (folder / "config.toml").write_text("iterations = ")
-    source = feed(folder)
+    source = EagerFeed(folder)
     broken = source.change("")
     assert "cannot be read" in text(broken.parts["notes"])
     (folder / "config.toml").write_text(good)
@@ -146,7 +148,7 @@ def test_what_cannot_be_read_is_said_and_read_once_it_can(tmp_path, whole):
 
 def test_alarms_come_and_end_as_the_run_says_them(tmp_path, whole):
     folder = begun(tmp_path / "run", whole, 4)
-    source = feed(folder)
+    source = EagerFeed(folder)
     first = source.change("")
     assert "Nothing is wrong" in text(first.parts["alarms"])
     append_jsonl(folder / "events.jsonl", [{"iteration": 4, "event": "stalled", "reason": "94% were wasted"}])
@@ -162,15 +164,36 @@ def test_alarms_come_and_end_as_the_run_says_them(tmp_path, whole):
 
 def test_the_first_look_at_a_long_run_shows_the_latest_episodes_and_no_more(tmp_path):
     folder = fake_run(tmp_path / "run", iterations=10, episodes=40)
-    episodes = feed(folder).change("").episodes
+    episodes = EagerFeed(folder).change("").episodes
     assert len(episodes) == 200
     expected = [row["task_id"] for row in lines(folder, "traces.jsonl")[-200:]]
     assert [episode["task"] for episode in episodes] == expected
 
 
+def test_a_slow_look_is_followed_by_a_longer_rest(whole):
+    class SlowView:
+        looks = 0
+
+        def poll(self):
+            SlowView.looks += 1
+            source.now += 10.0
+            return Polled(False)
+
+        def page(self):
+            return EmptyPage()
+
+    source = EagerFeed(whole)
+    source.change("")
+    source._view = SlowView()
+    for _ in range(100):
+        source.change("")
+    # A look of 10 s and a rest of 40 s, in seconds of asking.
+    assert SlowView.looks == 3
+
+
 def test_hostile_text_stays_text(tmp_path, whole):
     folder = begun(tmp_path / "run", whole, 3)
-    quiet = feed(folder).change("")
+    quiet = EagerFeed(folder).change("")
     for name in ("events.jsonl", "traces.jsonl"):
         rows = lines(folder, name)
         for row in rows:
@@ -179,7 +202,7 @@ def test_hostile_text_stays_text(tmp_path, whole):
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     append_jsonl(folder / "events.jsonl", [{"iteration": 3, "event": "critic_ignored", "reason": HOSTILE}])
     append_jsonl(folder / "metrics.jsonl", [{"iteration": 3, f"difficulty/{HOSTILE}": 1.0}])
-    loud = feed(folder).change("")
+    loud = EagerFeed(folder).change("")
     allowed = {tag for html in quiet.parts.values() for tag, _ in Page(html).tags} | {"li", "b", "ul", "span"}
     for html in loud.parts.values():
         for tag, attributes in Page(html).tags:
