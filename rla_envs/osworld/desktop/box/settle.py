@@ -8,6 +8,7 @@ from typing import Any
 from Xlib.ext import damage
 
 from .applications import Applications
+from .programs import Programs
 
 _QUIET_SECONDS = 0.04
 """Time without a change after which a desktop is at rest: more than two frames of 1/60 s."""
@@ -21,7 +22,9 @@ class Settler:
 
     The rule, without any fixed wait: every application answers; then
     nothing is drawn and no window comes or goes for a short while; then every
-    application answers at once.
+    application answers at once, and no program is about to start. A caret that
+    blinks is no obstacle, since it keeps still for longer than the short while;
+    what an application does later by a timer of its own is not waited for.
 
     Args:
         display: Connection to the X server (an ``Xlib.display.Display``); only its name is used.
@@ -31,6 +34,7 @@ class Settler:
         """Connect to the X server and watch the whole screen."""
         self._applications = Applications(display.get_display_name())
         self._display = self._applications.display
+        self._programs = Programs(display.get_display_name())
         damage.query_version(self._display)
         root = self._display.screen().root
         self._damage = damage.damage_create(root, damage.DamageReportNonEmpty)
@@ -55,7 +59,8 @@ class Settler:
             asked_at = time.monotonic()
             if not self._answers(deadline):
                 return False
-            if time.monotonic() - asked_at <= _PROMPT_SECONDS and not self._changes(0.0):
+            was_prompt = time.monotonic() - asked_at <= _PROMPT_SECONDS
+            if not self._programs.are_starting() and was_prompt and not self._changes(0.0):
                 return True
 
     def wait_for_change(self, timeout: float) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import string
 import subprocess
 import sys
@@ -14,6 +15,7 @@ pytest.importorskip("Xlib", reason="needs the extra 'osworld'")
 from Xlib import X
 from Xlib.display import Display
 
+from rla_envs.osworld.desktop.box import windows
 from tests.rla_envs.osworld.desktop.box.conftest import keys
 
 EVERY_LAYOUT = "éÉøØñÑžŽőŐ ZzYy #{}[]@~^|\\<>/?_'\"`"
@@ -40,6 +42,18 @@ def text(string):
 )
 def test_a_text_arrives_exactly(editor, written):
     assert editor.write(text(written)) == written
+
+
+def test_a_text_arrives_exactly_in_a_program_that_answers_no_pings(x_session, display, user_input):
+    if shutil.which("xterm") is None:
+        pytest.skip("needs the program xterm")
+    path = x_session.folder / "cat.txt"
+    terminal = x_session.start("xterm", "-title", "cat", "-e", f"cat > {path}")
+    assert windows.wait_for_window(display, lambda window: window["title"] == "cat" and window["active"], 20)
+    written = "é <漢字> Привет 😀\n" + "".join(map(chr, range(0x4E00, 0x4E00 + 120))) + "\n"
+    assert user_input.perform([text(written), *keys("ctrl", "d")]) == ""
+    terminal.wait(20)
+    assert path.read_text(encoding="utf-8") == written
 
 
 @pytest.mark.parametrize("layout", ["us", "de", "fr", "us -variant dvorak", "ru", "us,ru", "gr,us"])

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -96,6 +97,14 @@ def test_what_a_key_does_is_on_the_screen_when_the_desktop_rests(x_session, sett
             assert settler.wait(LONG)
             before, picture = picture, np.frombuffer(screen.grab(), np.uint8)
             assert not np.array_equal(before, picture)
+
+
+def test_a_program_that_is_starting_is_waited_for(x_session, settler):
+    settler.wait(LONG)
+    done = x_session.folder / "done"
+    x_session.start(sys.executable, "-c", f"sum(range(10**7)); open({str(done)!r}, 'x').close()")
+    assert settler.wait(LONG)
+    assert done.exists()
 
 
 def test_a_change_is_waited_for(settler, animate):
