@@ -85,6 +85,6 @@ def inline(folder: Path, episodes: Sequence[Row]) -> str:
             done.add(id(place))
     if not total:
         return ""
-    return (
-        f" Screenshots are small copies, {len(done)} of {total}; the others are links into the run's folder."
-    )
+    if len(done) == total:
+        return " Screenshots are small copies."
+    return f" {len(done)} of {total} screenshots are small copies; the others are links into the run's folder."

@@ -12,7 +12,7 @@ from PIL import Image
 
 _NAME = re.compile(r"screenshots/[A-Za-z0-9_-]{1,64}/[A-Za-z0-9_-]{1,64}\.(png|jpg|jpeg|webp)")
 _LARGEST = (960, 960)
-_QUALITY = 60
+_QUALITY, _METHOD = 60, 2
 _MOST_PIXELS = 64_000_000
 _TYPES = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "webp": "image/webp"}
 
@@ -56,7 +56,7 @@ def small_copy(path: Path) -> str | None:
                 small = picture.convert("RGB")
         small.thumbnail(_LARGEST)
         data = io.BytesIO()
-        small.save(data, "WEBP", quality=_QUALITY)
+        small.save(data, "WEBP", quality=_QUALITY, method=_METHOD)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, Image.DecompressionBombWarning):
         return None
     return f"data:image/webp;base64,{base64.b64encode(data.getvalue()).decode()}"
