@@ -99,6 +99,11 @@ class Walk:
         self.ask(application, _atspi.GET, _NAME, into(self.root, "name"))
         self.ask(application, _atspi.GET_CHILDREN, b"", self._start)
 
+    @property
+    def size(self) -> int:
+        """How many nodes were found to show."""
+        return len(self.kinds)
+
     def ask(self, target: Reference, method: Method, body: bytes, done: Callback) -> None:
         """Queue a question to the application."""
         self.bus.call(self.conversation, target, method, body, done)

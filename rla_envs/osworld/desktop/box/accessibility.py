@@ -14,7 +14,7 @@ from ._wire import Reference
 
 MAX_NODES = 20_000
 """Nodes of one application that are read; those beyond are left out."""
-SILENCE_SECONDS = 0.5
+SILENCE_SECONDS = 0.7
 """An application that answers nothing for so long is taken to hang."""
 
 _EVENTS = ("window:create", "object:children-changed")
@@ -58,8 +58,9 @@ class Accessibility:
     def wait_for(self, pids: set[int], timeout: float) -> bool:
         """Wait until the applications of these processes can be read.
 
-        One can when it is known to the accessibility bus and has a window that
-        shows and has children. Processes without any accessibility library are
+        One can when it is known to the accessibility bus, each of its main
+        windows that shows has a title and children, and two readings in a row
+        find as many nodes. Processes without any accessibility library are
         not waited for: they will never be known.
 
         Returns:
@@ -71,16 +72,29 @@ class Accessibility:
         deadline = time.monotonic() + timeout
         with self._lock:
             self._connected()  # registered for events, so that applications offer their trees
+        waiting = {pid for pid in pids if _can_register(pid)}
         with closing(Bus()) as bus:
             bus.ask(_atspi.DAEMON, _atspi.ADD_MATCH, pack_strings(_CHANGES))
-            while True:
+            sizes: dict[Reference, int] = {}
+            kinds: dict[Reference, dict[Reference, Kind]] = {}
+            while waiting:
                 signals = bus.signals
-                waiting = {pid for pid in pids if _can_register(pid)} - _readable(bus)
+                walks = [
+                    Walk(bus, each, kinds.get(each, {}), MAX_NODES)
+                    for each in _applications(bus)
+                    if _pid(bus, each) in waiting
+                ]
+                bus.run([walk.conversation for walk in walks], max(deadline - time.monotonic(), 0.0))
+                found = {walk.root.reference: walk.size for walk in walks if _has_content(walk)}
+                waiting -= {_pid(bus, each) for each, size in found.items() if sizes.get(each) == size}
+                sizes, kinds = found, {walk.root.reference: walk.kinds for walk in walks}
+                waiting = {pid for pid in waiting if _can_register(pid)}
                 left = deadline - time.monotonic()
-                if not waiting or left <= 0:
-                    return not waiting
-                if bus.signals == signals:
+                if left <= 0:
+                    break
+                if waiting and not found and bus.signals == signals:
                     bus.receive(min(left, _POLL_SECONDS))
+        return not waiting
 
     def close(self) -> None:
         """Close the connection; the next reading opens another."""
@@ -128,15 +142,17 @@ def _applications(bus: Bus) -> list[Reference]:
     return list(found)
 
 
-def _readable(bus: Bus) -> set[int]:
-    """Return the processes that can be read now."""
-    ready = set()
-    for application in _applications(bus):
-        pid = bus.ask(_atspi.DAEMON, _atspi.GET_PID, pack_strings(application[0]))
-        for window in bus.ask(application, _atspi.GET_CHILDREN) or ():
-            if bus.ask(window, _atspi.GET_CHILDREN):
-                ready.add(pid)
-    return ready
+def _pid(bus: Bus, application: Reference) -> int:
+    return bus.ask(_atspi.DAEMON, _atspi.GET_PID, pack_strings(application[0])) or 0
+
+
+def _has_content(walk: Walk) -> bool:
+    """Whether there is a window to be seen, and none that is still being filled."""
+    shown = [window for window in walk.root.children if window.showing]
+    main = [window for window in shown if window.kind.role == "frame"]
+    return any(window.children for window in shown) and all(
+        window.name and window.children for window in main
+    )
 
 
 def _can_register(pid: int) -> bool:
