@@ -17,7 +17,7 @@ from rla_agents.report.difficulty import difficulty_map
 from rla_agents.report.page import run_facts, value_names
 from rla_agents.report.run import Row, Run, parse_row
 from rla_agents.report.sections import Card, Chart
-from rla_agents.report.trajectories import viewer_episode
+from rla_agents.report.trajectories import LIMIT, viewer_episode
 
 _FILES = ("metrics.jsonl", "events.jsonl", "timings.jsonl", "traces.jsonl")
 _WHOLE = ("evaluation.json", "versions.json")
@@ -62,7 +62,8 @@ class TrainingView:
         for row in news["traces.jsonl"].rows:
             self._count(row)
         changed = self._read_whole() or any(found.rows for found in news.values())
-        episodes = [viewer_episode(row, self._names) for row in news["traces.jsonl"].rows]
+        latest = news["traces.jsonl"].rows[-LIMIT:]
+        episodes = [viewer_episode(row, self._names) for row in latest]
         return Polled(changed, episodes, more=any(found.more for found in news.values()))
 
     def page(self) -> Page:

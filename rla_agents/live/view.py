@@ -29,7 +29,7 @@ class Polled(NamedTuple):
 
     Attributes:
         changed: Whether the page looks different now.
-        episodes: Episodes that ended, as the report's viewer reads them.
+        episodes: Episodes that ended, as the report's viewer reads them; of very many the latest.
         replaced: Whether a file was cut or replaced: the view is of no more use, and a new one must be made.
         more: Whether there is more to read at once.
     """
