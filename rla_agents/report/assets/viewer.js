@@ -42,6 +42,14 @@
     return [image];
   };
 
+  // Where there is a picture, an accessibility tree beside it would hide the next step.
+  const said = (text, screenshot) => {
+    if (!screenshot || text.length < 300) return make("div", "", text);
+    const folded = make("details");
+    folded.append(make("summary", "", "Its text"), make("div", "", text));
+    return folded;
+  };
+
   const add = (episodes) => {
     for (const episode of episodes) {
       const entry = { episode, text: textOf(episode), item: make("li", episode.outcome, episode.goal || episode.task) };
@@ -145,7 +153,7 @@
     const line = make("tr");
     line.append(make("td", "number", index + 1), make("td", "action text" + (step.action.includes("\n") ? " code" : ""), step.action));
     const result = make("td", "text result");
-    result.append(...screen(step.screenshot, "Screen after step " + (index + 1)), make("div", "", step.next));
+    result.append(...screen(step.screenshot, "Screen after step " + (index + 1)), said(step.next, step.screenshot));
     if (step.error) result.append(make("div", "mistake", step.error));
     const votes = make("td", "votes");
     for (const vote of step.votes) votes.append(chip(vote), " ");

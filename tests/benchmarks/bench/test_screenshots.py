@@ -187,6 +187,23 @@ def test_both_pages_show_them_in_a_real_browser(run, tmp_path):
         assert browser.faults == []
 
 
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium or chrome is installed")
+def test_long_text_beside_a_screenshot_is_folded(tmp_path):
+    first, *others = ten()
+    end = {"final": "<tree/>" * 100, "final_screenshot": "screenshots/000000/0002.png"}
+    page = write_report(write_run(tmp_path / "run", [dataclasses.replace(first, **end), *others]))
+    with Browser(tmp_path / "profile") as browser:
+        browser.open(f"file://{page}")
+        folded = "document.querySelector('#episode tr:last-child td.result details')"
+        assert browser.run(f"{folded}.open") is False
+        assert browser.run(f"{folded}.querySelector('div').textContent") == end["final"]
+        assert (
+            browser.run("document.querySelector('#episode a.screen').getAttribute('href')")
+            == (end["final_screenshot"])
+        )
+        assert browser.faults == []
+
+
 def test_runs_without_screenshots_are_read_as_before(tmp_path):
     folder = write_run(tmp_path / "run", ten())
     rows = [json.loads(line) for line in (folder / "traces.jsonl").read_text().splitlines()]
