@@ -49,6 +49,7 @@ _VALUES = (
 # What XML 1.0 cannot carry (section 2.2), and the marks for objects within text, which OSWorld drops as well.
 _UNWANTED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffb\U00010000-\U0010ffff]")
 _ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_FAR_OFF = -(1 << 31)
 _state_attributes: dict[int, str] = {}
 
 
@@ -91,7 +92,7 @@ def _write(node: Node, parent: Node, shift: tuple[int, int], parts: list[str]) -
     parts.append(">")
     parts.append(clean(node.text).translate(_ESCAPED))
     for child in node.children:
-        if child.kind.role and not drawn_elsewhere(child, node):
+        if child.kind.role and not drawn_elsewhere(child, node) and not _scrolled_away(child):
             _write(child, node, shift, parts)
     parts.append(f"</{tag}>")
 
@@ -112,6 +113,11 @@ def _shift(node: Node, parent: Node, shift: tuple[int, int]) -> tuple[int, int]:
         true_x, true_y, *true_size = parent.extents
         return (true_x - x, true_y - y) if size == true_size else (0, 0)
     return shift
+
+
+def _scrolled_away(node: Node) -> bool:
+    """Whether it is a row that is scrolled out of sight: GTK says that those show, but far off the screen."""
+    return node.showing and node.extents is not None and node.extents[1] == _FAR_OFF
 
 
 def _state_names(states: int) -> str:

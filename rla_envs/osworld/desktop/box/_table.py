@@ -12,6 +12,7 @@ import re
 import struct
 from collections.abc import Sequence
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from . import _atspi
@@ -23,15 +24,20 @@ if TYPE_CHECKING:
 
 MAX_CELLS = 5000
 """Cells of one table that are looked at, row by row from the top."""
-LISTED_WHOLE = 1024
+LISTED_WHOLE = 100
 """A table with at most this many children is listed like any other node."""
+MAX_LISTED = 1024
+"""What manages its descendants, is no table, and has more than so many is read without them."""
 
 _NAME = pack_strings("org.a11y.atspi.Accessible", "Name")
 _CHILD_COUNT = pack_strings("org.a11y.atspi.Accessible", "ChildCount")
 _SCREEN = struct.pack("<I", 0)
 _WHOLE_TEXT = struct.pack("<ii", 0, -1)
 _FOCUSED = 1 << 12
-_INSET = 3  # pixels from the table's edge to a probe, clear of borders
+_INSETS = (3, 28, 54)  # pixels from the upper edge to probes, clear of borders, and of a heading or two
+_INSET = _INSETS[0]  # the same for the other edges
+_HEADED_ROWS = 2  # rows that may lie between a heading and the probe below it
+_LARGEST = (1 << 31) - 1  # of AT-SPI's numbers for rows, columns and children; what is above was negative
 
 Place = tuple[int, int]
 """Row and column, from 0."""
@@ -48,11 +54,12 @@ def visible_cells(walk: Walk, table: Node, depth: int) -> None:
 
     def decide(count: int | None) -> None:
         # An application answers in order, so the node's interfaces and extents are known by now.
-        if count is not None and 0 <= count <= LISTED_WHOLE:
+        is_table = "Table" in table.kind.interfaces
+        if count is not None and 0 <= count <= (LISTED_WHOLE if is_table else MAX_LISTED):
             walk.ask(
                 table.reference, _atspi.GET_CHILDREN, b"", lambda found: walk.descend(table, found, depth)
             )
-        elif "Table" in table.kind.interfaces and table.extents is not None:
+        elif is_table and table.extents is not None:
             _Probes(walk, table, depth)
 
     walk.ask(table.reference, _atspi.GET, _CHILD_COUNT, decide)
@@ -80,7 +87,7 @@ def cell_place(name: str) -> Place | None:
 
 
 class _Probes:
-    """What is at the four corners of a table, and so its visible rows and columns."""
+    """What is at the corners of a table, and so its visible rows and columns."""
 
     def __init__(self, walk: Walk, table: Node, depth: int) -> None:
         self.walk = walk
@@ -88,12 +95,16 @@ class _Probes:
         self.depth = depth
         self.places: list[Place] = []
         self.spreadsheet = False
-        self.open = 4
         x, y, width, height = table.extents or (0, 0, 0, 0)
-        for at_x in (x + _INSET, x + width - 1 - _INSET):
-            for at_y in (y + _INSET, y + height - 1 - _INSET):
-                point = struct.pack("<iiI", at_x, at_y, 0)
-                walk.ask(table.reference, _atspi.AT_POINT, point, self._hit)
+        bottom = y + height - 1 - _INSET
+        points = [
+            (at_x, at_y)
+            for at_x in (x + _INSET, x + width - 1 - _INSET)
+            for at_y in (*(min(y + inset, bottom) for inset in _INSETS), bottom)
+        ]
+        self.open = len(points)
+        for point in points:
+            walk.ask(table.reference, _atspi.AT_POINT, struct.pack("<iiI", *point, 0), self._hit)
 
     def _hit(self, cell: Reference | None) -> None:
         if cell is None or cell == self.table.reference:
@@ -112,7 +123,7 @@ class _Probes:
         self.walk.ask(cell, _atspi.GET, _NAME, by_name)
 
     def _locate(self, index: int | None) -> None:
-        if index is None or index >= 1 << 31:
+        if index is None or index > _LARGEST:
             self._close(None, None)
             return
         rows: list[int | None] = []
@@ -123,7 +134,7 @@ class _Probes:
         )
 
     def _close(self, row: int | None, column: int | None) -> None:
-        if row is not None and column is not None:
+        if row is not None and column is not None and max(row, column) <= _LARGEST:
             self.places.append((row, column))
         self.open -= 1
         if not self.open and self.places:
@@ -131,11 +142,12 @@ class _Probes:
 
     def _ask_for_cells(self) -> None:
         rows, columns = zip(*self.places, strict=True)
-        visible = [
-            (row, column)
-            for row in range(min(rows), max(rows) + 1)
-            for column in range(min(columns), max(columns) + 1)
-        ][:MAX_CELLS]
+        first, last = min(rows), max(rows)
+        if not self.spreadsheet:
+            first, last = max(first - _HEADED_ROWS, 0), last + 1
+        across = range(min(columns), max(columns) + 1)
+        places = ((row, column) for row in range(first, last + 1) for column in across)
+        visible = list(islice(places, MAX_CELLS))
         found: list[Reference] = []
         for place in visible:
             if self.spreadsheet:

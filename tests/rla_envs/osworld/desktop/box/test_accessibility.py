@@ -25,6 +25,7 @@ STATE = "{https://accessibility.ubuntu.example.org/ns/state}"
 COMPONENT = "{https://accessibility.ubuntu.example.org/ns/component}"
 
 ROWS, COLUMNS = 60, 4
+FILES = 300
 NOTE = 'First line\nSecond <line> & "more" ünïcode €'
 
 PROFILE = """<?xml version="1.0" encoding="UTF-8"?>
@@ -85,6 +86,8 @@ def office(x_session, display, user_input, settler):
         book.active.append([content(row, column) for column in range(1, COLUMNS + 1)])
     book.save(folder / "sheet.xlsx")
     (folder / "note.txt").write_text(NOTE, encoding="utf-8")
+    for number in range(FILES):
+        (folder / f"file{number:03}.txt").touch()
     environment = x_session.environment | {
         "NO_AT_BRIDGE": "0",
         "GTK_MODULES": "gail:atk-bridge",
@@ -269,6 +272,25 @@ def test_an_open_menu_has_its_items_and_a_click_on_one_opens_what_it_says(office
     office.press("esc")
     tree = office.until(lambda tree: not named(tree, "dialog", "Function Wizard"), "an end of the dialog")
     assert not named(tree, "menu-item", "Function...")
+
+
+def test_a_long_list_has_the_rows_that_are_in_sight_and_a_click_selects_one(office):
+    assert windows.activate(office.display, "note.txt")
+    office.press("ctrl", "o")
+
+    def files(tree):
+        return {name: node for name, node in cells(tree).items() if name.startswith("file")}
+
+    tree = office.until(files, "the list of files")
+    names = list(files(tree))
+    first = int(names[0][4:7])
+    assert names == [f"file{number:03}.txt" for number in range(first, first + len(names))]
+    assert 5 <= len(names) <= 40
+    target = names[len(names) // 2]
+    office.click(*centre(files(tree)[target]))
+    office.until(lambda tree: files(tree)[target].get(f"{STATE}selected") == "true", f"{target} selected")
+    office.press("esc")
+    office.until(lambda tree: not files(tree), "an end of the list")
 
 
 def test_the_bus_is_found_again_after_the_connection_broke(office):
