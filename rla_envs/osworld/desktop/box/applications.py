@@ -64,7 +64,7 @@ class Applications:
             else:
                 pid = windows.read_property(self.display, window, "_NET_WM_PID")
                 if pid:
-                    self._watched[int(pid[0])] = ()
+                    self._watched[int(pid[0])] = _process(int(pid[0]))
         self.display.flush()
 
     def events(self, timeout: float) -> list[Any]:

@@ -12,7 +12,7 @@ from Xlib.ext import xtest
 from .applications import Applications
 from .event_checks import BUTTONS, find_problem
 from .key_names import KEYSYMS, TEXT_KEYS, char_keysym, key_keysym
-from .keyboard import Keyboard, Stroke
+from .keyboard import Keyboard, NoSpareKeyError, Stroke
 
 _WHEEL_UP, _WHEEL_DOWN, _WHEEL_LEFT, _WHEEL_RIGHT = 4, 5, 6, 7
 _PRESS_MILLISECONDS = 1
@@ -45,7 +45,7 @@ class Input:
         display.sync()
 
     def perform(self, events: Sequence[Mapping[str, Any]]) -> str:
-        """Carry out events in order: all of them, or none if one cannot be.
+        """Carry out events in order: all of them, or none if one of them makes no sense.
 
         Each release comes later than its press by the server's clock. A text
         is typed exactly, also while Shift or Caps Lock is on; Ctrl and Alt held
@@ -56,9 +56,9 @@ class Input:
             events: As :func:`rla_envs.osworld.actions.events.to_json` writes them.
 
         Returns:
-            Why nothing was done, in one line; empty if all was done.
+            Why an event was not carried out, in one line; empty if all were.
         """
-        screen = self._display.screen()
+        screen, problem = self._display.screen(), ""
         for event in events:
             problem = find_problem(event, screen.width_in_pixels, screen.height_in_pixels)
             if problem:
@@ -70,9 +70,14 @@ class Input:
             if event["type"] == "button" and event["down"]:
                 self._press_apart(may_join=not is_first_press)
                 is_first_press = False
-            getattr(self, f"_do_{event['type']}")(event)
+            try:
+                getattr(self, f"_do_{event['type']}")(event)
+            except NoSpareKeyError:
+                what = event[event["type"]]
+                problem = f"cannot type {what!r:.100}: the layout leaves no key free for what is not on it"
+                break
         self._display.sync()
-        return ""
+        return problem
 
     def close(self) -> None:
         """Release what is held and give the spare keys back."""

@@ -24,6 +24,10 @@ _GROUP_SHIFT = 13
 """Place of the layout group in an X modifier state (XKB protocol, section 2.2.2)."""
 
 
+class NoSpareKeyError(Exception):
+    """A symbol is on no key, and the layout leaves no key empty that could take it."""
+
+
 @dataclass(frozen=True)
 class Stroke:
     """The key to press for a symbol, and whether Shift has to be held meanwhile."""
@@ -111,6 +115,9 @@ class Keyboard:
 
         Returns:
             How many symbols from the front can be typed now; at least one.
+
+        Raises:
+            NoSpareKeyError: If not even the first one can be.
         """
         holders = {keysym: keycode for keycode, pair in self._bound.items() for keysym in pair}
         keep: set[int] = set()
@@ -128,6 +135,8 @@ class Keyboard:
                 else:
                     new[keysym] = None
             count += 1
+        if count == 0:
+            raise NoSpareKeyError
         symbols = list(new)
         pairs = [(first, second) for first, second in zip(symbols[::2], symbols[1::2], strict=False)]
         if len(symbols) % 2:
@@ -140,6 +149,8 @@ class Keyboard:
     ) -> None:
         empty = [keycode for keycode in self._spare if keycode not in self._bound]
         reused = [keycode for keycode in self._bound if keycode not in keep | self.held]
+        if len(pairs) > len(empty) + len(reused):
+            raise NoSpareKeyError
         if len(pairs) > len(empty):
             before_reuse()
         for pair, keycode in zip(pairs, empty + reused, strict=False):

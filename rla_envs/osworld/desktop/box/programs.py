@@ -40,7 +40,7 @@ class Programs:
             if spent is None or now > end:
                 del self._starting[pid]
             else:
-                active |= spent - before >= busy
+                active |= spent - before >= busy or _wants_to_run(pid)
                 self._starting[pid] = (end, spent)
         for pid in running - self._known:
             spent = _processor_seconds(pid)
@@ -56,6 +56,15 @@ class Programs:
                 return self._display in file.read().split(b"\0")
         except OSError:
             return False
+
+
+def _wants_to_run(pid: int) -> bool:
+    """Return whether a process queues for the processor or waits for the disk, rather than for an event."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b") ")[2][:1] in b"RD"
+    except OSError:
+        return False
 
 
 def _processor_seconds(pid: int) -> float | None:

@@ -13,8 +13,11 @@ from .programs import Programs
 _QUIET_SECONDS = 0.04
 """Time without a change after which a desktop is at rest: more than two frames of 1/60 s."""
 
-_PROMPT_SECONDS = 0.01
-"""An application that needs longer than this to answer was busy, and may have something to show."""
+_PROMPT_SECONDS = 0.05
+"""An application that needs longer than this to answer was busy, and may have something to show.
+
+Waiting ones take 1 to 10 ms, more where programs queue for the processor.
+"""
 
 
 class Settler:

@@ -47,6 +47,8 @@ def two_windows(x_session, display):
     opened = []
     for title, window_class in (("Ünï – 漢字.txt", ("paper", "Paper")), ("Other paper", ("other", "Other"))):
         opened.append(Window(x_session.name, title, window_class))
+        assert windows.wait_for_window(display, lambda w, t=title: w["title"] == t, 20)
+        assert windows.activate(display, title)  # openbox may spare the user a new window while he types
         assert windows.wait_for_window(display, lambda w, t=title: w["title"] == t and w["active"], 20)
     yield opened
     for window in opened:
