@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 import socket
+import struct
 import time
 from collections.abc import Callable
 from typing import Any
@@ -78,7 +79,7 @@ class Bus:
             there or went away.
     """
 
-    def __init__(self, timeout: float = 2.0) -> None:
+    def __init__(self, timeout: float = 5.0) -> None:
         self._link = open_dbus_connection(_address(timeout), auth_timeout=timeout)
         self._socket: socket.socket = self._link.sock
         # A bus that takes nothing in for this long is as good as gone.
@@ -152,7 +153,7 @@ class Bus:
             conversation, decode, done = known
             conversation.pending -= 1
             conversation.heard = now
-            done(decode(message, body) if kind == _wire.METHOD_RETURN else None)
+            done(_decoded(decode, message, body) if kind == _wire.METHOD_RETURN else None)
 
     def close(self) -> None:
         """Close the connection."""
@@ -167,6 +168,14 @@ class Bus:
     def _abandon(self, conversation: Conversation) -> None:
         conversation.abandoned = True
         self._calls = {serial: call for serial, call in self._calls.items() if call[0] is not conversation}
+
+
+def _decoded(decode: Callable[[bytes, int], Any], message: bytes, body: int) -> Any:
+    """Return what a message says; None if an application sent something else than was asked for."""
+    try:
+        return decode(message, body)
+    except (struct.error, IndexError, ValueError):
+        return None
 
 
 def _address(timeout: float) -> str:

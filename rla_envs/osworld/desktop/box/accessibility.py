@@ -17,6 +17,7 @@ MAX_NODES = 20_000
 SILENCE_SECONDS = 0.7
 """An application that answers nothing for so long is taken to hang."""
 
+_START_SECONDS = 10.0  # the first question starts the registry
 _EVENTS = ("window:create", "object:children-changed")
 _CHANGES = "type='signal',path_namespace='/org/a11y/atspi'"
 _POLL_SECONDS = 0.1  # between looks at what tells of no change, such as a new process
@@ -71,9 +72,9 @@ class Accessibility:
         """
         deadline = time.monotonic() + timeout
         with self._lock:
-            self._connected()  # registered for events, so that applications offer their trees
+            self._connected()  # stays registered when the connection below is closed
         waiting = {pid for pid in pids if _can_register(pid)}
-        with closing(Bus()) as bus:
+        with closing(_open()) as bus:
             bus.ask(_atspi.DAEMON, _atspi.ADD_MATCH, pack_strings(_CHANGES))
             sizes: dict[Reference, int] = {}
             kinds: dict[Reference, dict[Reference, Kind]] = {}
@@ -110,12 +111,7 @@ class Accessibility:
 
     def _connected(self) -> Bus:
         if self._bus is None:
-            self._bus = Bus()
-            for event in _EVENTS:
-                # The empty array of properties and the empty name of an application stand for all.
-                body = pack_strings(event)
-                body += b"\0" * (-len(body) % 4) + b"\0" * 4 + pack_strings("")
-                self._bus.ask(_atspi.REGISTRY, _atspi.REGISTER_EVENT, body)
+            self._bus = _open()
         return self._bus
 
     def _read(self, bus: Bus) -> str:
@@ -135,8 +131,18 @@ class Accessibility:
         return _osworld_xml.desktop(last.values())
 
 
+def _open() -> Bus:
+    bus = Bus()
+    for event in _EVENTS:
+        # The empty array of properties and the empty name of an application stand for all.
+        body = pack_strings(event)
+        body += b"\0" * (-len(body) % 4) + b"\0" * 4 + pack_strings("")
+        bus.ask(_atspi.REGISTRY, _atspi.REGISTER_EVENT, body, _START_SECONDS)
+    return bus
+
+
 def _applications(bus: Bus) -> list[Reference]:
-    found = bus.ask(_atspi.DESKTOP, _atspi.GET_CHILDREN)
+    found = bus.ask(_atspi.DESKTOP, _atspi.GET_CHILDREN, b"", _START_SECONDS)
     if found is None:
         raise ConnectionError("the registry of the accessibility bus does not answer")
     return list(found)

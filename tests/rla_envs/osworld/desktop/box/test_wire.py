@@ -9,7 +9,7 @@ from jeepney.low_level import Endianness, Header, MessageFlag
 from jeepney.low_level import Message as JeepneyMessage
 
 from rla_envs.osworld.desktop.box import _wire
-from rla_envs.osworld.desktop.box._atspi import pack_strings
+from rla_envs.osworld.desktop.box._atspi import _decoded, pack_strings
 
 
 def reply(signature, body, serial=7, kind=MessageType.method_return, sender=":1.42"):
@@ -112,3 +112,23 @@ def test_a_signal_answers_no_call():
     header = Header(Endianness.little, MessageType.signal, MessageFlag(0), 1, -1, -1, fields)
     ((kind, serial, _, _),) = _wire.Splitter().feed(JeepneyMessage(header, ("add",)).serialise(serial=8))
     assert (kind, serial) == (_wire.SIGNAL, 0)
+
+
+@pytest.mark.parametrize(
+    ("signature", "value"), [("s", "\xff" * 9), ("u", 0xFFFFFFF0), ("as", ["x"]), ("v", ("s", "x"))]
+)
+@pytest.mark.parametrize(
+    "decode",
+    [
+        _wire.references,
+        _wire.reference,
+        _wire.pairs,
+        _wire.triples,
+        _wire.properties,
+        _wire.extents,
+        _wire.states,
+    ],
+)
+def test_an_answer_of_another_type_ends_no_reading(decode, signature, value):
+    ((_, _, message, body),) = _wire.Splitter().feed(reply(signature, (value,)))
+    _decoded(decode, message, body)
