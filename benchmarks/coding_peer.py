@@ -28,6 +28,9 @@ io sys json builtins typing
 """
 _Tests = Sequence[tuple[str, str]]
 
+Grade = Callable[[str], list[bool]]
+"""From a program to which tests it passes, up to the first that it fails."""
+
 
 def grade(source: str, tests: _Tests, time_limit: int) -> list[bool]:
     """Return which tests a program passes, up to the first that it fails.

@@ -1,10 +1,8 @@
-"""The measurement of coding grades with both graders, and the two agree."""
-
-import json
+"""The grader that works as LiveBench's, and what a long run of submissions must not do."""
 
 import pytest
 
-from benchmarks import coding_peer, coding_soak, coding_speed, speed
+from benchmarks import coding_peer, coding_soak
 from rla_envs.coding.sandbox import why_unavailable
 
 
@@ -13,37 +11,6 @@ def _bubblewrap():
     reason = why_unavailable("bubblewrap")
     if reason:
         pytest.skip(reason)
-
-
-def test_the_measurement_says_how_fast_both_graders_are_and_that_they_agree(tmp_path, capfd):
-    words = [
-        "coding",
-        "--tests",
-        "3",
-        "--batches",
-        "1",
-        "--rounds",
-        "1",
-        "--json",
-        str(tmp_path / "speed.json"),
-    ]
-    assert speed.main(words) == 0
-    numbers = json.loads((tmp_path / "speed.json").read_text())
-    assert numbers["submissions"]["different_verdicts"] == 0
-    assert numbers["submissions"]["submissions"] == len(coding_speed._ANSWERS)
-    for value in (
-        numbers["stdin"]["median"],
-        numbers["functional"]["median"],
-        numbers["submissions"]["times"],
-    ):
-        assert value > 0
-    assert "unisolated" in capfd.readouterr().out
-
-
-@pytest.mark.parametrize("name", ["--tests", "--batches", "--rounds"])
-def test_nothing_to_measure_is_refused(name, capsys):
-    assert speed.main(["coding", name, "0"]) == 2
-    assert f"{name}: expected 1 or more, got 0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""How fast things here are, each beside a peer measured in the same run: ``python -m benchmarks.speed``."""
