@@ -29,6 +29,8 @@ napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
 html_title = "RLAnything"
 html_show_sphinx = False
 html_copy_source = False

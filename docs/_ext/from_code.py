@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -9,11 +10,12 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective
 
 import rla_envs
 from benchmarks.bench.suites import load_suite, suite_names
-from rla_agents.config import DEVIATIONS
+from rla_agents.config import DEVIATIONS, TrainConfig
 
 
 class Table(NamedTuple):
@@ -74,11 +76,29 @@ def _deviations(_: str) -> Iterable[tuple[str, ...]]:
         yield (" ".join(item.split()),)
 
 
+def _settings(_: str) -> Iterable[tuple[str, ...]]:
+    yield from _settings_of(TrainConfig(), "")
+
+
+def _settings_of(config: Any, prefix: str) -> Iterable[tuple[str, ...]]:
+    """Return a row for every key; the docstrings below the fields are the meanings."""
+    kind = type(config)
+    meanings = ModuleAnalyzer.for_module(kind.__module__).find_attr_docs()
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if dataclasses.is_dataclass(value):
+            yield from _settings_of(value, f"{prefix}{field.name}.")
+        else:
+            text = " ".join(meanings[kind.__qualname__, field.name])
+            yield f"`{prefix}{field.name}`", f"`{value!r}`", text
+
+
 TABLES = {
     "environment-facts": Table(("", ""), _facts),
     "difficulty-parameters": Table(("Parameter", "Values", "Default", "Harder when", "Meaning"), _difficulty),
     "edit-language": Table(("Operation", "Fields", "What it does"), _edits),
     "suites": Table(("Suite", "What it measures", "Protocol", "Episodes"), _suites, argument=False),
+    "settings": Table(("Key", "Default", "Meaning"), _settings, argument=False),
     "deviations": Table(("Where the defaults differ from the paper",), _deviations, argument=False),
 }
 
