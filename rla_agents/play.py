@@ -46,7 +46,7 @@ def play(words: Sequence[str]) -> int:
     arguments = parse(PlayArguments, words, prog="rla play")
     if arguments.seed < 0:
         raise InputError(f"--seed: expected 0 or more, got {arguments.seed}")
-    env = make_env(arguments.env, arguments.arguments)
+    env = _make(arguments)
     try:
         if not isinstance(env.unwrapped, AdaptiveEnv):
             raise InputError(f"expected an adaptive environment, got {arguments.env}; see rla envs")
@@ -61,6 +61,20 @@ def play(words: Sequence[str]) -> int:
     return 0
 
 
+def _make(arguments: PlayArguments) -> gym.Env[Any, Any]:
+    """Make the environment; one that is not seen in words is drawn in them, where it can be."""
+    env = make_env(arguments.env, arguments.arguments)
+    in_words = isinstance(env.observation_space, Unicode | gym.spaces.Text)
+    if in_words or "ansi" not in env.metadata["render_modes"]:
+        return env
+    env.close()
+    return make_env(arguments.env, {"render_mode": "ansi", **arguments.arguments})
+
+
+def _shown(env: gym.Env[Any, Any], observation: object) -> object:
+    return observation if isinstance(observation, str) or env.render_mode != "ansi" else env.render()
+
+
 def _play_episode(env: gym.Env[Any, Any], seed: int, options: dict[str, Any] | None) -> None:
     observation, info = env.reset(seed=seed, options=options)
     difficulty = ", ".join(f"{name} {_short(value)}" for name, value in info["rla"]["difficulty"].items())
@@ -68,7 +82,7 @@ def _play_episode(env: gym.Env[Any, Any], seed: int, options: dict[str, Any] | N
     over = False
     while not over:
         commands = tuple(info.get("admissible_commands", ()))
-        print(f"\n{observation}\n")
+        print(f"\n{_shown(env, observation)}\n")
         _print_commands(commands)
         action = _ask(env, commands)
         if action is None:
@@ -78,7 +92,7 @@ def _play_episode(env: gym.Env[Any, Any], seed: int, options: dict[str, Any] | N
         over = terminated or truncated
         if info["rla"]["last_action_error"]:
             print(f"! {info['rla']['last_action_error']}")
-    print(f"\n{observation}\n\n{_ending(info['rla'], truncated)}")
+    print(f"\n{_shown(env, observation)}\n\n{_ending(info['rla'], truncated)}")
 
 
 def _ending(state: Mapping[str, Any], truncated: bool) -> str:

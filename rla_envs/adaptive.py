@@ -18,7 +18,7 @@ from rla_envs.difficulty import (
 )
 from rla_envs.edit_language import EditOperation
 from rla_envs.errors import InputError, InvalidTaskError, RefusedEditError, unknown_name
-from rla_envs.task import Task, TaskCheck, TaskEdit
+from rla_envs.task import Task, TaskCheck, TaskEdit, require_task
 
 ObsT = TypeVar("ObsT")
 ActT = TypeVar("ActT")
@@ -182,7 +182,11 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
 
     @abc.abstractmethod
     def check_task(self, task: Task) -> TaskCheck:
-        """Return whether the task may be presented, with a witness that solves it."""
+        """Return whether the task may be presented, with a witness that solves it.
+
+        Raises:
+            InputError: If it is no Task (see :func:`~rla_envs.task.require_task`).
+        """
 
     def apply_edit(self, task: Task, edit: TaskEdit) -> Task:
         """Return the edited task.
@@ -281,10 +285,7 @@ class AdaptiveEnv(gym.Env[ObsT, ActT], abc.ABC, Generic[ObsT, ActT]):
         return turn.observation, self._info(turn)
 
     def _given_task(self, task: object) -> Task:
-        if not isinstance(task, Task):
-            raise InputError(
-                f"reset option 'task': expected a Task, got {type(task).__name__}; use Task.from_json"
-            )
+        task = require_task(task, "reset option 'task'")
         check = self.check_task(task)
         if not check.valid:
             raise InvalidTaskError(f"task {task.id} cannot be played: {check.reason}")

@@ -240,6 +240,21 @@ class TaskCheck:
     optimal_length: int | None = None
 
 
+def require_task(task: object, where: str) -> Task:
+    """Return a task as it is.
+
+    Args:
+        task: What came.
+        where: Where it came, for the error.
+
+    Raises:
+        InputError: If it is no Task.
+    """
+    if not isinstance(task, Task):
+        raise InputError(f"{where}: expected a Task, got {type(task).__name__}; use Task.from_json")
+    return task
+
+
 def _from_json(cls: type[ValueT], text: str | bytes) -> ValueT:
     try:
         return cls(**_read_fields(cls, text))

@@ -31,7 +31,7 @@ from rla_envs.edit_language import EditOperation
 from rla_envs.errors import InputError, InvalidTaskError, RefusedEditError, unknown_name
 from rla_envs.spaces import Unicode
 from rla_envs.step_budget import stated_step_budget, steps_allowed
-from rla_envs.task import Task, TaskCheck, TaskEdit
+from rla_envs.task import Task, TaskCheck, TaskEdit, require_task
 
 ENGINES = ("native", "textworld")
 DATA = ("generated", "alfred")
@@ -175,6 +175,7 @@ class AlfWorldEnv(AdaptiveEnv[str, str]):
         walkthrough of its file, whose ``optimal_length`` is not known, or a
         shortest one that a search of limited length found.
         """
+        require_task(task, "check_task")
         try:
             check = self._checked(task)
         except InvalidTaskError as error:

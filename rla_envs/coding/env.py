@@ -18,7 +18,7 @@ from rla_envs.coding.sources import FixedSource, make_source
 from rla_envs.difficulty import DifficultyParameter, Value, parse_difficulty
 from rla_envs.errors import InputError, RLAError, unknown_name
 from rla_envs.spaces import Unicode
-from rla_envs.task import Task, TaskCheck, TaskEdit
+from rla_envs.task import Task, TaskCheck, TaskEdit, require_task
 
 REWARDS = ("outcome", "fraction")
 
@@ -124,6 +124,7 @@ class LiveBenchCodingEnv(AdaptiveEnv[str, str]):
         environment's own files that comes without one is taken as it is, and
         has no witness; an edited one never is.
         """
+        require_task(task, "check_task")
         try:
             return self._checked(task)
         except InputError as error:

@@ -18,7 +18,7 @@ from rla_envs.gridnav.generator import sample_grid
 from rla_envs.gridnav.grid import DIRECTIONS, ENV_ID, MAX_RADIUS, SPLITS, STAY, STEPS, WIDTH
 from rla_envs.gridnav.level import level_of
 from rla_envs.gridnav.observation import GOAL, VIEW, Observation, blank, make_space, shaped
-from rla_envs.task import Task, TaskCheck, TaskEdit
+from rla_envs.task import Task, TaskCheck, TaskEdit, require_task
 
 ACTIONS = (*DIRECTIONS, "stay")
 BUMPS = (*(f"a wall is in the way to the {direction}" for direction in DIRECTIONS), "")
@@ -95,6 +95,7 @@ class GridNavEnv(AdaptiveEnv[Observation, np.int64]):
 
     def check_task(self, task: Task) -> TaskCheck:
         """Return whether a task can be played, with a shortest plan under its own gusts and goal moves."""
+        require_task(task, "check_task")
         try:
             plan = level_of(task).plan
         except InvalidTaskError as error:

@@ -3,6 +3,7 @@
 import io
 import re
 
+import gymnasium as gym
 import pytest
 
 from rla_agents.cli import main
@@ -53,6 +54,18 @@ def test_a_command_that_does_nothing_costs_a_step_and_says_why(game):
     printed = game(["dance"] * 10, "--seed", "1")
     assert printed.count("! 'dance' opens no door") == 10
     assert printed.rstrip().endswith("Not solved: the step budget is used up.")
+
+
+def test_what_is_seen_in_numbers_is_drawn_in_words(game):
+    drawing = gym.make("RLA/GridNav-v0", render_mode="ansi")
+    drawing.reset(seed=2)
+    plan = drawing.unwrapped.check_task(drawing.unwrapped.task).witness
+    printed = game(plan, "--seed", "2", env="RLA/GridNav-v0")
+    assert drawing.render() in printed
+    for action in plan:
+        drawing.step(action)
+        assert drawing.render() in printed
+    assert "[" not in printed
 
 
 @pytest.mark.parametrize("line", ["0", "99", "", "9" * 6000])

@@ -1,9 +1,11 @@
 """Every environment of the registry conforms, plain and adaptive."""
 
+import gymnasium as gym
 import pytest
 
 import rla_envs
 from rla_envs.conformance import check_adaptive_env, check_names
+from rla_envs.errors import InputError
 
 # These look at the environment under all wrappers; the plain id has it checked.
 UNWRAPPED = ("solvable_tasks", "difficulty_direction")
@@ -22,3 +24,11 @@ def test_the_environment_conforms(env_id, check):
     # A coding task is checked by running a program on all its tests, and each step grades another.
     tasks, steps = (3, 4) if "Coding" in env_id else (5, 20)
     check_adaptive_env(env_id, tasks=tasks, steps=steps, checks=[check])
+
+
+@pytest.mark.parametrize("env_id", ["RLA/AlfWorld-v0", "RLA/GridNav-v0", "RLA/LiveBenchCoding-v0"])
+@pytest.mark.parametrize("thing", ["x", None, {"env_id": "RLA/GridNav-v0"}])
+def test_what_is_no_task_is_refused_by_name(env_id, thing):
+    env = gym.make(env_id).unwrapped
+    with pytest.raises(InputError, match=f"check_task: expected a Task, got {type(thing).__name__}"):
+        env.check_task(thing)
