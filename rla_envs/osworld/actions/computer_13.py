@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rla_envs.osworld.actions.action import SPECIALS, Action, ActionError, shown, unknown
+from rla_envs.osworld.actions.events import Button, Key, Move, Scroll, Text
 from rla_envs.osworld.actions.gestures import Gestures
 
 MAX_LENGTH = 65_536
@@ -147,3 +148,43 @@ KINDS: dict[str, Kind] = {
     **{name: Kind(_nothing) for name in SPECIALS},
 }
 """OSWorld's action types (``desktop_env/actions.py``), 13 and the three special ones."""
+
+
+def from_action(action: Action) -> list[dict[str, Any]]:
+    """Return objects that do what an action does, one for each movement, tap, text or turn of the wheel.
+
+    Pauses are left out: the desktop is waited for after every object.
+    """
+    objects: list[dict[str, Any]] = []
+    for event in action.events:
+        match event:
+            case Move(x, y):
+                objects.append({"action_type": "MOVE_TO", "x": x, "y": y})
+            case Button(button, down):
+                objects.append({"action_type": "MOUSE_DOWN" if down else "MOUSE_UP", "button": button})
+            case Scroll(dx, dy):
+                objects.append({"action_type": "SCROLL", "dx": dx, "dy": dy})
+            case Key(key, down):
+                objects.append({"action_type": "KEY_DOWN" if down else "KEY_UP", "key": key})
+            case Text(text):
+                objects.append({"action_type": "TYPING", "text": text})
+        _join(objects)
+    if action.special:
+        objects.append({"action_type": action.special})
+    return objects
+
+
+def _join(objects: list[dict[str, Any]]) -> None:
+    """Make one object of a key that is pressed and released, alone or around others that are."""
+    if len(objects) >= 2 and _around(objects[-2], objects[-1]):
+        objects[-2:] = [{"action_type": "PRESS", "key": objects[-1]["key"]}]
+    elif len(objects) >= 3 and _around(objects[-3], objects[-1]):
+        inner = objects[-2]
+        keys = {"PRESS": [inner.get("key")], "HOTKEY": inner.get("keys")}.get(inner["action_type"])
+        if keys is not None:
+            objects[-3:] = [{"action_type": "HOTKEY", "keys": [objects[-1]["key"], *keys]}]
+
+
+def _around(first: Mapping[str, Any], last: Mapping[str, Any]) -> bool:
+    kinds = (first["action_type"], last["action_type"])
+    return kinds == ("KEY_DOWN", "KEY_UP") and first["key"] == last["key"]

@@ -131,6 +131,9 @@ class Desktop(Protocol):
     def terminal_output(self) -> str | None:
         """Return the text in the topmost terminal window, as the user sees it; None if there is none."""
 
+    def health(self) -> tuple[str, tuple[str, ...]]:
+        """Return which parts of the desktop have ended ("" if none), and what it had to end itself."""
+
     def close(self) -> None:
         """End the desktop and everything in it. A second call does nothing."""
 

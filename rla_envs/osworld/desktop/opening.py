@@ -42,14 +42,7 @@ def open_desktop(
         InputError: On arguments that the provider has no use for, or a screen size out of range.
         InfrastructureError: If it does not start or cannot be reached.
     """
-    if provider not in PROVIDERS:
-        raise unknown_name("desktop provider", provider, PROVIDERS)
-    if (address is not None) != (provider == "remote"):
-        raise InputError(
-            f"address: expected one for provider 'remote' only, got {address!r} for {provider!r}"
-        )
-    if image is not None and provider != "docker":
-        raise InputError(f"image: expected one for provider 'docker' only, got {image!r} for {provider!r}")
+    check_provider(provider, address, image)
     size = check_screen_size(screen_size)
     if provider == "local":
         from rla_envs.osworld.desktop.local import LocalDesktop
@@ -65,6 +58,18 @@ def open_desktop(
     from rla_envs.osworld.desktop.remote import RemoteDesktop
 
     return RemoteDesktop(str(address))
+
+
+def check_provider(provider: str, address: str | None = None, image: str | None = None) -> None:
+    """Check the arguments that say which desktop; raises as :func:`open_desktop`."""
+    if provider not in PROVIDERS:
+        raise unknown_name("desktop provider", provider, PROVIDERS)
+    if (address is not None) != (provider == "remote"):
+        raise InputError(
+            f"address: expected one for provider 'remote' only, got {address!r} for {provider!r}"
+        )
+    if image is not None and provider != "docker":
+        raise InputError(f"image: expected one for provider 'docker' only, got {image!r} for {provider!r}")
 
 
 def check_screen_size(screen_size: object) -> tuple[int, int]:

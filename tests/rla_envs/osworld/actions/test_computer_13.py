@@ -5,7 +5,7 @@ import pytest
 from gymnasium.utils.env_checker import data_equivalence
 
 from rla_envs.osworld.actions import ActionError, Computer13, make_action_space, pyautogui_text
-from rla_envs.osworld.actions.computer_13 import KINDS, parse
+from rla_envs.osworld.actions.computer_13 import KINDS, from_action, parse
 
 SCREEN = (1280, 720)
 
@@ -120,3 +120,29 @@ def test_spaces_are_made_by_name():
     assert make_action_space("computer_13", SCREEN) == Computer13(SCREEN)
     with pytest.raises(ValueError, match="Did you mean 'pyautogui'"):
         make_action_space("pyautogi", SCREEN)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pyautogui.hotkey('ctrl', 'shift', 's')",
+        "pyautogui.press(['a', 'b'], presses=2); pyautogui.write('x<y')",
+        "pyautogui.click(5, 6, 2, button='right'); pyautogui.scroll(-3); pyautogui.hscroll(2)",
+        "pyautogui.keyDown('alt'); pyautogui.press(['tab', 'tab']); pyautogui.keyUp('alt')",
+        "with pyautogui.hold('shift'):\n    pyautogui.click(1, 1)",
+        "pyautogui.write('a')\nDONE",
+    ],
+)
+def test_an_action_in_pyautogui_can_be_said_in_objects(text):
+    action = pyautogui_text.parse(text, SCREEN)
+    said = [parse(part, SCREEN) for part in from_action(action)]
+    assert tuple(event for part in said for event in part.events) == action.events
+    assert [part.special for part in said if part.special] == ([action.special] if action.special else [])
+
+
+def test_shortcuts_and_taps_are_one_object_each():
+    action = pyautogui_text.parse("pyautogui.hotkey('ctrl', 'shift', 's'); pyautogui.press('a')", SCREEN)
+    assert from_action(action) == [
+        {"action_type": "HOTKEY", "keys": ["ctrl", "shift", "s"]},
+        {"action_type": "PRESS", "key": "a"},
+    ]
