@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +84,10 @@ def compare_pptx_files(
 ) -> float:
     """Return whether two presentations agree, slide by slide and shape by shape, in all that is examined.
 
-    As in OSWorld, a colour counts only where neither side names it by its theme. Unlike there, the texts of
-    tables count (with ``examine_text``), options about fonts hold in tables too, runs of one format count as
-    one, and numbered lists count as bullets.
+    As in OSWorld, a colour counts only where neither side names it by its theme, and in tables only colour,
+    bold, italics and underlining of text do. Unlike there, the options about these hold in tables too, texts
+    of tables count (with ``examine_text``), a colour that is set differs from none, runs of one format count
+    as one, and numbered lists count as bullets.
 
     Args:
         result: Path of the agent's presentation.
@@ -291,8 +292,11 @@ def _same_shape(number: int, mine: Shape, reference: Shape, examined: _Examined)
 
 
 def _same_table(mine: Shape, reference: Shape, examined: _Examined) -> bool:
+    in_tables = replace(
+        examined, alignment=False, indent=False, font_name=False, font_size=False, strike_through=False
+    )
     return [len(row) for row in mine.table] == [len(row) for row in reference.table] and all(
-        _same_paragraphs(cell, wanted, examined)
+        _same_paragraphs(cell, wanted, in_tables)
         for row, wanted_row in zip(mine.table, reference.table, strict=True)
         for cell, wanted in zip(row, wanted_row, strict=True)
     )

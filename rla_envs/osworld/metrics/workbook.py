@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,9 @@ def load_book(path: Path) -> Workbook:
     if spanned > MAX_SPANNED_CELLS:
         raise ValueError(f"merged and linked ranges of {spanned} cells, more than {MAX_SPANNED_CELLS}")
     # Opened here because openpyxl leaves the file open where it fails.
-    with path.open("rb") as file:
+    with path.open("rb") as file, warnings.catch_warnings():
+        # It warns of what it would lose in saving.
+        warnings.simplefilter("ignore")
         return load_workbook(file, data_only=True)
 
 
