@@ -50,7 +50,7 @@ PARAMETERS = (
         name="edits",
         low=1,
         high=MAX_EDITS,
-        default=2,
+        default=3,
         meaning="changes that the instruction asks for, over all documents (at least one for each)",
         statistic=lambda task: edits_of(build_task(task)),
     ),

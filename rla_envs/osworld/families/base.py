@@ -203,5 +203,10 @@ def pause(seconds: float) -> str:
     return f"time.sleep({seconds:g})"
 
 
+def show_folder(path: str) -> str:
+    """Return the step that shows a folder in the file manager."""
+    return steps_of(key("ctrl", "l"), write(path), key("enter"), pause(0.5))
+
+
 SAVE = key("ctrl", "s")
 """The step that saves in every application with documents."""

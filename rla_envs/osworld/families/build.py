@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import functools
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,20 +20,26 @@ from rla_envs.osworld.families.base import (
     Document,
     Job,
     key,
+    pause,
+    repeated,
+    show_folder,
     steps_of,
+    write,
 )
 from rla_envs.osworld.families.documents import workbook
 from rla_envs.osworld.families.spec import Spec
-from rla_envs.task import Task
+from rla_envs.task import Task, canonical_json
 
 FAIL, DONE = "FAIL", "DONE"
 """The actions that end an episode: it cannot be done; it is done."""
 
+_OPENING_SECONDS = 5
+"""Time that the witness gives an application to start."""
 TERMINAL_TITLE = "Terminal"
 _DISTRACTOR_TITLES = ("System log", "Downloads", "Remote session")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BuiltTask:
     """A task made ready.
 
@@ -45,7 +53,7 @@ class BuiltTask:
         plan_length: Steps of the witness; of a task that cannot be done, those it
             would take if the document were there, so that a budget tells nothing.
         applications: Names of the applications that take part.
-        addresses: Exact places that an exact instruction names.
+        addresses: Places that an exact instruction names, some of which a vague one does not.
         hints: The hints that are given.
     """
 
@@ -63,7 +71,7 @@ class BuiltTask:
     @property
     def documents(self) -> tuple[Document, ...]:
         """All that is worked on or read, in the order in which it is opened: each job's first one last."""
-        return tuple(document for job in self.jobs for document in reversed(job.documents))
+        return tuple(_shown_documents(self.jobs))
 
     def task_json(self, task_id: str) -> dict[str, Any]:
         """Return the task as a task file of OSWorld that holds its files in ``data:`` addresses."""
@@ -108,19 +116,32 @@ class BuiltTask:
             shown = self.documents
         else:
             folder = self.spec.folder if self.spec.start < 2 else reading.HOME
-            shown = (Document(folder, None, FILE_MANAGER, ""),)
+            # There is no other way to a terminal.
+            terminals = [d for d in self.documents if d.application == TERMINAL][:1]
+            shown = (*terminals, Document(folder, None, FILE_MANAGER, ""))
         for document in shown:
             steps += _opening(document)
         return steps
 
 
-def build(payload: Mapping[str, Any]) -> BuiltTask:
+def build(payload: object) -> BuiltTask:
     """Build a task; the same payload gives the same task, byte for byte.
 
     Raises:
         InvalidTaskError: If the payload is malformed or its jobs get in each other's way.
     """
-    spec = Spec.from_payload(payload)
+    try:
+        text = canonical_json(payload)  # type: ignore[arg-type] # whether it is JSON is found out here
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidTaskError(
+            f"payload: expected JSON of a few levels, got something else ({error})"
+        ) from error
+    return _build(text)
+
+
+@functools.lru_cache(maxsize=128)
+def _build(text: str) -> BuiltTask:
+    spec = Spec.from_payload(json.loads(text))
     jobs = tuple(_read(spec, number) for number in range(len(spec.works)))
     uploads = _uploads(spec, jobs)
     steps = _witness(spec, jobs)
@@ -134,11 +155,7 @@ def build(payload: Mapping[str, Any]) -> BuiltTask:
         witness=(FAIL,) if spec.missing else steps,
         plan_length=len(steps),
         applications=tuple(dict.fromkeys(name for work in spec.works for name in work.family.applications)),
-        addresses=tuple(
-            address
-            for job in jobs
-            for address in (*(d.path for d in job.documents), *(request.address for request in job.requests))
-        ),
+        addresses=tuple(address for job in jobs for address in _addresses(job)),
         hints=hints,
     )
 
@@ -146,6 +163,11 @@ def build(payload: Mapping[str, Any]) -> BuiltTask:
 def build_task(task: Task) -> BuiltTask:
     """Build a task of the environment."""
     return build(task.payload)
+
+
+def _addresses(job: Job) -> list[str]:
+    places = [place for d in job.documents if not d.called for place in (d.path, d.name)]
+    return [*places, *(request.address for request in job.requests)]
 
 
 def _read(spec: Spec, number: int) -> Job:
@@ -221,30 +243,42 @@ def _witness(spec: Spec, jobs: Sequence[Job]) -> tuple[str, ...]:
     """
     steps: list[str] = []
     if spec.start == 0:
-        recent = [job.documents[0].path for job in reversed(jobs)]
-        # The job whose window has the focus comes first; which order does not matter for the outcome.
+        recent = [document.path for document in _shown_documents(jobs)][::-1]
+        # The job whose window has the focus comes first; the order does not matter for the outcome.
         for job in reversed(jobs):
-            steps += _switch(recent, job.documents[0].path)
-            steps += job.steps
+            steps += [*_switch(recent, job.documents[0].path), *job.steps]
     else:
-        for number, job in enumerate(jobs):
-            if number:
-                steps.append(key("alt", "tab"))
-            steps += _find_and_open(spec, job.documents[0], first=number == 0)
-            steps += job.steps
+        recent = [FILE_MANAGER, TERMINAL]
+        for job in jobs:
+            steps += [*_reach(recent, spec, job.documents[0]), *job.steps]
     return (*steps, DONE)
 
 
-def _switch(recent: list[str], path: str) -> list[str]:
-    presses = recent.index(path)
+def _shown_documents(jobs: Sequence[Job]) -> list[Document]:
+    return [document for job in jobs for document in reversed(job.documents)]
+
+
+def _switch(recent: list[str], window: str) -> list[str]:
+    """Return the steps to a window, none if it has the focus, and note that it has it then."""
+    presses = recent.index(window)
     recent.insert(0, recent.pop(presses))
     if presses == 0:
         return []
-    return [steps_of("pyautogui.keyDown('alt')", *[key("tab")] * presses, "pyautogui.keyUp('alt')")]
+    # The window manager takes its time to see that keys are held.
+    held = ("pyautogui.keyDown('alt')", repeated("tab", presses), pause(0.4), "pyautogui.keyUp('alt')")
+    return [steps_of(*held, pause(0.4))]
 
 
-def _find_and_open(spec: Spec, document: Document, first: bool) -> list[str]:
-    raise NotImplementedError
+def _reach(recent: list[str], spec: Spec, document: Document) -> list[str]:
+    """Return the steps to a document that is not open, from the file manager."""
+    if document.application == TERMINAL:
+        return _switch(recent, TERMINAL)
+    steps = _switch(recent, FILE_MANAGER)
+    if document.application == FILE_MANAGER:
+        return [*steps, show_folder(document.path)]
+    recent.insert(0, document.path)
+    found = steps_of(write(document.name), pause(0.3), key("esc"), key("enter"), pause(_OPENING_SECONDS))
+    return [*steps, show_folder(document.folder), found]
 
 
 def _opening(document: Document) -> list[dict[str, Any]]:

@@ -155,7 +155,7 @@ class CalcCells(Family):
         (sheet, rows), names = next(iter(sheets.items())), list(sheets)
         end = copy.deepcopy(sheets)
         requests, steps, cells = [], [], []
-        for entry in reading.items(job["edits"], "edits", 1, 5):
+        for entry in reading.items(job["edits"], "edits", 1, 6):
             edit = reading.fields(entry, "edit", ("cell", "value"))
             cell = reading.text(edit["cell"], "cell", reading.ADDRESS)
             value = reading.cell(edit["value"], "value")
@@ -192,7 +192,7 @@ class CalcCells(Family):
         misses: dict[str, list[Any]] = {"wrong value": [*others, {**last, "value": _other(last["value"])}]}
         if free:
             misses["wrong cell"] = [*others, {**last, "cell": free[0]}]
-            misses["one cell too many"] = [*job["edits"], {"cell": free[-1], "value": 7777}][:6]
+            misses["one cell too many"] = [*job["edits"], {"cell": free[-1], "value": 7777}]
         return {wrong: {**job, "edits": edits} for wrong, edits in misses.items()}
 
 

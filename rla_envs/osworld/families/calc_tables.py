@@ -157,7 +157,7 @@ class CalcSort(Family):
         return {
             "file": f"{topic.stem}.xlsx",
             "about": topic.about,
-            "sheets": _sheets({name: sample_rows(topic, 5, 3, rng) for name in names}),
+            "sheets": _sheets({name: _unsorted_rows(topic, rng) for name in names}),
             "edits": [
                 {
                     "sheet": name,
@@ -213,6 +213,15 @@ class CalcSort(Family):
             "another column": {**last, "column": third},
         }
         return {wrong: {**job, "edits": [*others, edit]} for wrong, edit in misses.items()}
+
+
+def _unsorted_rows(topic: Topic, rng: np.random.Generator) -> list[list[Cell]]:
+    """Draw a table that no column is in order of."""
+    while True:
+        rows = sample_rows(topic, 5, 3, rng)
+        columns = [list(column) for column in zip(*rows[1:], strict=True)][1:]
+        if not any(column in (sorted(column), sorted(column, reverse=True)) for column in columns):
+            return rows
 
 
 def _sort_steps(sheet: int, cells: str, column: int, down: bool, names: Sequence[str]) -> list[str]:

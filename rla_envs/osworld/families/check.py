@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,47 +12,63 @@ from rla_envs.errors import InputError
 from rla_envs.osworld.families.base import Check
 from rla_envs.osworld.families.build import BuiltTask, build
 from rla_envs.osworld.metrics import METRICS
+from rla_envs.task import TaskCheck
 
-_KEPT = 512
-_FAULTS: dict[str, str] = {}
-"""Verdicts on the last tasks: a check opens documents, and a task is checked often."""
+_LONGEST = 300
+_faults: weakref.WeakKeyDictionary[BuiltTask, str] = weakref.WeakKeyDictionary()
+"""Verdicts on the tasks that are still at hand: a check opens documents, and a task is checked often."""
 
 
-def task_fault(payload: Mapping[str, Any], key: str) -> str:
-    """Return why a task must not be presented, in one line; empty if it may be.
+def check(payload: object) -> TaskCheck:
+    """Return whether a task may be presented, with the witness that solves it.
 
-    The evaluator's metrics must give 1 for the documents of the end, and not
-    all of them 1 for those of the start. A task that cannot be done must name
-    a document that is nowhere.
+    ``optimal_length`` is the witness's number of steps, where a step is one
+    group of actions that belong together.
 
     Args:
-        payload: The payload.
-        key: The task's content hash: one with the same is checked once in a process.
+        payload: What a task's ``payload`` holds; anything at all may come.
+
+    Raises:
+        InfrastructureError: If this machine could not read or write a file.
+        MissingExtraError: If the packages of the ``osworld`` extra are missing.
     """
-    if key not in _FAULTS:
-        while len(_FAULTS) >= _KEPT:
-            _FAULTS.pop(next(iter(_FAULTS)))
-        _FAULTS[key] = _fault(payload)
-    return _FAULTS[key]
+    if fault := task_fault(payload):
+        return TaskCheck(False, fault)
+    witness = build(payload).witness
+    return TaskCheck(True, "", witness, len(witness))
 
 
-def _fault(payload: Mapping[str, Any]) -> str:
+def task_fault(payload: object) -> str:
+    """Return why a task must not be presented, in one line; empty if it may be.
+
+    The evaluator's metrics must give 1 for the documents of the end, and 0 for
+    those of the start, for every job. A task that cannot be done must name a
+    document that is nowhere, or something that its family knows not to exist.
+    """
     try:
         task = build(payload)
     except InputError as error:
-        return str(error)
+        return " ".join(str(error).split())[:_LONGEST]
+    if task not in _faults:
+        _faults[task] = _fault(task)
+    return _faults[task]
+
+
+def _fault(task: BuiltTask) -> str:
     if task.spec.missing:
         return _missing_fault(task)
-    for number, job in enumerate(task.jobs):
+    for number, job in enumerate(task.jobs, 1):
         if score(job.checks, job.checks, start=True) != 0.0:
-            return f"job {number + 1} is done before anything is done"
+            return f"job {number} is done before anything is done"
         if score(job.checks, job.checks) != 1.0:
-            return f"job {number + 1} cannot be done: its own end does not count"
+            return f"job {number} cannot be done: its own end does not count"
     return ""
 
 
 def _missing_fault(task: BuiltTask) -> str:
     path = task.jobs[0].documents[0].path
+    if not path:
+        return ""
     there = [name for name in task.uploads if name == path or name.startswith(f"{path}/")]
     return f"{there[0]} is there, so that the task can be done" if there else ""
 

@@ -18,6 +18,7 @@ from rla_envs.osworld.families.base import (
     Request,
     key,
     pause,
+    show_folder,
     steps_of,
     write,
 )
@@ -221,13 +222,8 @@ def _move(names: Sequence[str], place: str, into: str) -> list[str]:
     for name in names:
         steps += [
             steps_of(write(name), pause(0.3), key("esc"), key("ctrl", "x")),
-            _show(f"{place}/{into}"),
+            show_folder(f"{place}/{into}"),
             steps_of(key("ctrl", "v"), pause(0.7)),
-            _show(place),
+            show_folder(place),
         ]
     return steps
-
-
-def _show(folder: str) -> str:
-    """Return the step that shows a folder in the file manager."""
-    return steps_of(key("ctrl", "l"), write(folder), key("enter"), pause(0.5))

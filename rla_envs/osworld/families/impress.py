@@ -24,9 +24,11 @@ from rla_envs.osworld.families.base import (
 )
 from rla_envs.osworld.families.documents import presentation
 from rla_envs.osworld.families.topics import PLACES, Topic
-from rla_envs.osworld.families.writer import CLOSING, REPLACE_HINT, SAVE_HINT, replace_all, replaced
+from rla_envs.osworld.families.writer import CLOSING, SAVE_HINT
 
 Slides = list[tuple[str, str]]
+
+TITLE_HINT = "Tab selects the title of the slide shown, and F2 lets you type in it."
 
 _OPTIONS = {
     f"examine_{aspect}": False
@@ -105,14 +107,11 @@ class ImpressTitles(Family):
         """Make the job ready; see :class:`Family`."""
         job = reading.fields(job, self.name, ("file", "about", "slides", "edits"))
         slides = _read_slides(job["slides"])
-        end, requests, done = list(slides), [], []
-        words: dict[str, str] = {}
+        end, requests, steps, done = list(slides), [], [], []
         for entry in reading.items(job["edits"], "edits", 1, 6):
             edit = reading.fields(entry, "edit", ("slide", "title"))
             number = reading.integer(edit["slide"], "slide", 1, len(slides))
             title, (old, text) = reading.text(edit["title"], "title"), slides[number - 1]
-            # Replacing must change this title and nothing else.
-            replaced([line for slide in end for line in slide], old, title)
             end[number - 1] = (title, text)
             done += [number, title]
             requests.append(
@@ -123,9 +122,9 @@ class ImpressTitles(Family):
                     f"slide {number}",
                 )
             )
-            words[old] = title
+            steps += [_show(number, len(slides)), *_type_title(title)]
         reading.distinct([*done, *(title for title, _ in slides)], "titles")
-        return _job(job, folder, slides, end, requests, replace_all(words), REPLACE_HINT)
+        return _job(job, folder, slides, end, requests, steps, TITLE_HINT)
 
     def near_misses(self, job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """The last title with another letter or on another slide; one title too many."""
@@ -193,9 +192,19 @@ class ImpressSlides(Family):
         return {wrong: {**job, "edits": edits} for wrong, edits in misses.items()}
 
 
-def _add_slide(title: str) -> list[str]:
+def _show(slide: int, slides: int) -> str:
+    """Return the step that shows a slide, counted from 1."""
+    back = repeated("pageup", slides)
+    return back if slide == 1 else steps_of(back, repeated("pagedown", slide - 1))
+
+
+def _type_title(title: str) -> list[str]:
+    """Return the steps that type the title of the slide shown, in the place of one that is there."""
     return [
-        steps_of(key("ctrl", "m"), pause(1)),
-        steps_of(key("tab"), key("f2"), pause(0.3), write(title)),
-        steps_of(key("esc"), key("esc")),
+        steps_of(key("tab"), key("f2"), pause(0.5), key("ctrl", "a")),
+        steps_of(write(title), pause(0.3), key("esc"), key("esc")),
     ]
+
+
+def _add_slide(title: str) -> list[str]:
+    return [steps_of(key("ctrl", "m"), pause(1)), *_type_title(title)]

@@ -40,7 +40,7 @@ def sample_payload(
     # Drawn first and always: two difficulties that differ in it draw the same task besides.
     missing = bool(rng.random() < difficulty["infeasible"])
     applications = int(difficulty["applications"])
-    chosen = _choose(family, applications, rng)
+    chosen = _choose(family, applications, int(difficulty["edits"]), rng)
     topics = [TOPICS[split][int(i)] for i in rng.permutation(len(TOPICS[split]))]
     families = _with_errands(chosen, applications, rng)
     edits = _shares(int(difficulty["edits"]), len(families))
@@ -64,17 +64,19 @@ def sample_payload(
     }
 
 
-def _choose(name: str | None, applications: int, rng: np.random.Generator) -> Family:
-    if name is not None:
-        family = find_family(name)
-        if len(family.applications) > applications:
-            raise InvalidTaskError(
-                f"family {name!r} needs {len(family.applications)} applications, and the difficulty "
-                f"parameter 'applications' is {applications}; raise it"
-            )
-        return family
-    possible = [family for family in FAMILIES.values() if len(family.applications) <= applications]
-    return possible[int(rng.integers(len(possible)))]
+def _choose(name: str | None, applications: int, edits: int, rng: np.random.Generator) -> Family:
+    """Return the named family, or a drawn one that leaves an edit for each errand there must be."""
+    known = list(FAMILIES.values()) if name is None else [find_family(name)]
+    fitting = [f for f in known if len(f.applications) <= applications <= len(f.applications) + edits - 1]
+    if not fitting:
+        needs = "an edit for each document"
+        if name is not None:
+            needs = f"{name!r} with its {len(known[0].applications)}, and an edit for each further one"
+        raise InvalidTaskError(
+            f"difficulty parameters 'applications' {applications} and 'edits' {edits}: expected {needs}; "
+            "change one of them"
+        )
+    return fitting[int(rng.integers(len(fitting)))]
 
 
 def _with_errands(first: Family, applications: int, rng: np.random.Generator) -> list[Family]:
@@ -89,9 +91,8 @@ def _with_errands(first: Family, applications: int, rng: np.random.Generator) ->
 
 
 def _shares(edits: int, jobs: int) -> list[int]:
-    """Return how many edits each job has: as even as can be, and at least one."""
-    total = max(edits, jobs)
-    return [total // jobs + (i < total % jobs) for i in range(jobs)]
+    """Return how many edits each job has: as even as can be."""
+    return [edits // jobs + (i < edits % jobs) for i in range(jobs)]
 
 
 def _folder(rng: np.random.Generator) -> str:

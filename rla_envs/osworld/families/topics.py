@@ -33,7 +33,7 @@ budget|the household budget|Rent Food Fuel Power Phone Books Gifts Water
 harvest|the apple harvest|Gala Fuji Braeburn Elstar Jonagold Pippin Rubens Topaz
 library|the village library|Novels Poetry Atlases Journals Comics Maps Plays Essays
 workshop|the bicycle workshop|Brakes Tyres Chains Lamps Pedals Saddles Spokes Bells
-bakery|the bakery's orders|Rolls Bagels Croissants Muffins Tarts Scones Loaves Buns
+bakery|the orders of the bakery|Rolls Bagels Croissants Muffins Tarts Scones Loaves Buns
 garden|the school garden|Carrots Leeks Beans Onions Radishes Pumpkins Peas Turnips
 travel|the trip to the coast|Train Ferry Hotel Museum Dinner Bicycle Guide Parking
 orchestra|the town orchestra|Violins Cellos Flutes Horns Oboes Harps Trumpets Drums
@@ -42,7 +42,7 @@ weather|the weather station|Rain Sunshine Frost Wind Fog Snow Hail Storms
 fishery|the fishing harbour|Cod Herring Mackerel Sole Plaice Haddock Turbot Squid
 painting|the painting of the hall|Primer Brushes Rollers Ladders Tape Varnish Buckets Sheets
 chess|the chess club|Boards Clocks Trophies Badges Tables Lessons Snacks Posters
-canteen|the canteen's menu|Soup Salad Pasta Curry Stew Pudding Fruit Bread
+canteen|the menu of the canteen|Soup Salad Pasta Curry Stew Pudding Fruit Bread
 clinic|the village clinic|Bandages Gloves Masks Syringes Plasters Creams Tablets Splints
 energy|the energy report|Heating Lighting Cooling Pumps Ovens Lifts Servers Fans
 """
