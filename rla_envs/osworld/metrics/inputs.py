@@ -17,7 +17,7 @@ from rla_envs.errors import InfrastructureError, InputError
 Value = TypeVar("Value")
 
 MAX_FILE_BYTES = 256 * 2**20
-"""Largest file that is opened at all; the largest one among OSWorld's static files has 100 MB."""
+"""Largest file that is opened at all."""
 
 MAX_TEXT_BYTES = 32 * 2**20
 """Largest file that is read as text."""

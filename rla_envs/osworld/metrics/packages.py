@@ -15,7 +15,7 @@ from lxml import etree
 MAX_MEMBERS = 20_000
 MAX_UNPACKED_BYTES = 512 * 2**20
 MAX_XML_BYTES = 32 * 2**20
-"""XML of one document in total; a sheet of half a million cells has about 20 MB."""
+"""Largest XML of one document in total."""
 
 # Ours to scan as bytes only where markup looks as in ASCII.
 _ENCODINGS = frozenset({b"utf-8", b"us-ascii", b"ascii", b"iso-8859-1", b"windows-1252"})
