@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Words after the program's name; those of this process if None.
 
     Returns:
-        The exit code: 0 for success, 1 if ``doctor`` found something missing or
+        0 for success, 1 if ``doctor`` found something missing or
         ``bench run`` left broken episodes, 2 for bad input or a failure with a
         known cause, 130 after an interrupt.
     """
