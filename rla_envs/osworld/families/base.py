@@ -15,15 +15,17 @@ CALC, WRITER, IMPRESS = "libreoffice_calc", "libreoffice_writer", "libreoffice_i
 EDITOR, TERMINAL, FILE_MANAGER = "mousepad", "xterm", "pcmanfm"
 """Names of the applications, in the form of OSWorld's ``related_apps``."""
 
+OFFICE = (CALC, WRITER, IMPRESS)
+"""Those of LibreOffice, which share a process."""
+
 KINDS = {
     CALC: "spreadsheet",
     WRITER: "document",
     IMPRESS: "presentation",
     EDITOR: "text file",
-    TERMINAL: "folder",
-    FILE_MANAGER: "folder",
+    TERMINAL: "text file",
 }
-"""What an instruction calls that which an application shows."""
+"""What an instruction calls a document, by the application that it is worked on in."""
 
 MAX_EDITS = 5
 """Most edits that one job asks for."""

@@ -15,6 +15,7 @@ from rla_envs.osworld.families import reading
 from rla_envs.osworld.families.base import (
     FILE_MANAGER,
     KINDS,
+    OFFICE,
     TERMINAL,
     Check,
     Document,
@@ -228,7 +229,7 @@ def _ask(job: Job, wording: int) -> str:
 def _reference(document: Document, wording: int) -> str:
     if document.called:
         return document.called
-    kind = KINDS[document.application]
+    kind = "folder" if document.data is None else KINDS[document.application]
     if wording == 0:
         return f"the {kind} {document.path}"
     if wording == 1:
@@ -277,8 +278,11 @@ def _reach(recent: list[str], spec: Spec, document: Document) -> list[str]:
     if document.application == FILE_MANAGER:
         return [*steps, show_folder(document.path)]
     recent.insert(0, document.path)
-    found = steps_of(write(document.name), pause(0.3), key("esc"), key("enter"), pause(_OPENING_SECONDS))
-    return [*steps, show_folder(document.folder), found]
+    found = [write(document.name), pause(0.3), key("esc"), key("enter"), pause(_OPENING_SECONDS)]
+    if document.application in OFFICE:
+        # A second document's window comes up without the focus; all of them fill the screen.
+        found.append("pyautogui.click(300, 8)")
+    return [*steps, show_folder(document.folder), steps_of(*found)]
 
 
 def _opening(document: Document) -> list[dict[str, Any]]:

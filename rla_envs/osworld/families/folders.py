@@ -185,8 +185,8 @@ class FilesMove(Family):
         check = _listing_check(document.path, start, end, folders)
         prepare = ("mkdir", "-p", *(f"{document.path}/{name}" for name in folders))
         hints = (
-            "Ctrl+X cuts the selected files, Ctrl+V puts them into the folder shown.",
-            "F4 opens a terminal.",
+            "Ctrl+X cuts the selected files, and Ctrl+V puts them into the folder shown.",
+            "Ctrl+L and a path show another folder.",
         )
         uploads = {f"{document.path}/{name}": data for name, data in start.items()}
         return Job((document,), tuple(requests), "", hints, (check,), tuple(steps), uploads, (prepare,))

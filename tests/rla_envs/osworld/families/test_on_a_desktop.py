@@ -1,17 +1,22 @@
-"""Witnesses win on a real desktop; nothing and a near-miss do not."""
+"""Witnesses win on a real desktop; doing nothing and near-misses do not."""
 
 import numpy as np
 import pytest
 
-from benchmarks.osworld_families import play, trial
+from benchmarks.osworld_families import play, trial, ways
 from rla_envs.osworld.families import build
 
 
 @pytest.mark.parametrize("family", ["calc_cells", "text_lines", "terminal_output"])
-def test_a_witness_wins_and_nothing_and_a_near_miss_do_not(family, local_desktops):
+def test_a_witness_wins_and_doing_nothing_does_not(family, local_desktops):
     payload = trial(family, seed=1, difficulty={"edits": 1})
     won = play(payload, build(payload).witness)
     assert (won.nothing, won.score) == (0.0, 1.0)
+
+
+def test_the_right_text_in_the_wrong_line_does_not_count(local_desktops):
+    payload = trial("text_lines", seed=1, difficulty={"edits": 1})
+    assert play(payload, ways(payload, misses=True)["wrong line"]).score == 0.0
 
 
 def test_work_that_is_not_saved_does_not_count(local_desktops):
