@@ -24,6 +24,9 @@ _ENVIRONMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "RLA/AlfWorld-Adaptive-v0": ("wrappers.critic_feedback:make_adaptive", {"env_id": "RLA/AlfWorld-v0"}),
     "RLA/GridNav-v0": ("rla_envs.gridnav.env:GridNavEnv", {}),
     "RLA/GridNav-Adaptive-v0": ("wrappers.critic_feedback:make_adaptive", {"env_id": "RLA/GridNav-v0"}),
+    "RLA/OSWorld-v0": ("rla_envs.osworld.env:OSWorldEnv", {}),
+    "RLA/OSWorld-Adaptive-v0": ("wrappers.critic_feedback:make_adaptive", {"env_id": "RLA/OSWorld-v0"}),
+    "RLA/OSWorld-Text-v0": ("wrappers.desktop_text:make_text", {"env_id": "RLA/OSWorld-v0"}),
     "RLA/LiveBenchCoding-v0": ("rla_envs.coding.env:LiveBenchCodingEnv", {}),
     "RLA/LiveBenchCoding-Adaptive-v0": (
         "wrappers.critic_feedback:make_adaptive",

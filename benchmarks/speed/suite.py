@@ -27,6 +27,7 @@ PARTS: Mapping[str, str] = {
     "alfworld": "benchmarks.speed.alfworld",
     "coding": "benchmarks.speed.coding",
     "gridnav": "benchmarks.speed.gridnav",
+    "osworld": "benchmarks.speed.osworld",
 }
 """Every part and the module that measures it, which is a :class:`Part`."""
 

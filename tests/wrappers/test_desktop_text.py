@@ -79,7 +79,11 @@ def test_later_ones_have_what_changed_under_the_same_numbers():
     env = DesktopText(Scripted(FIRST, SECOND))
     env.reset()
     observation, *_ = env.step("click 1")
-    assert observation.splitlines() == ["3 text: hello you (focused)", '6 check-box "Wrap" (checked)', "gone: 2"]
+    assert observation.splitlines() == [
+        "3 text: hello you (focused)",
+        '6 check-box "Wrap" (checked)',
+        "gone: 2",
+    ]
     observation, *_ = env.step("click 1")
     assert observation == "nothing changed"
 
@@ -102,7 +106,7 @@ def test_commands_are_listed_with_what_the_instruction_quotes():
     [
         ("click 1", "pyautogui.click(30, 30)"),
         ("double-click 5", "pyautogui.doubleClick(110, 210)"),
-        ("type it's \"x\"\\n", "pyautogui.write('it\\'s \"x\"\\\\n')"),
+        ('type it\'s "x"\\n', "pyautogui.write('it\\'s \"x\"\\\\n')"),
         ("press ctrl+s", "pyautogui.hotkey('ctrl', 's')"),
         ("press enter", "pyautogui.hotkey('enter')"),
         ("done", "DONE"),

@@ -132,7 +132,10 @@ class OSWorldClient:
         """Run a command in the desktop's session and wait for it; 124 means it took too long."""
         words = command if isinstance(command, str) else list(command)
         body = {"command": words, "shell": shell, "timeout": timeout}
-        answer = self.ask("/execute", body, timeout=timeout + REQUEST_SECONDS)
+        try:
+            answer = self.ask("/execute", body, timeout=timeout + REQUEST_SECONDS)
+        except RefusedError as error:
+            raise InfrastructureError(f"{self._name} runs no command: {error}") from error
         code = answer.get("returncode", 0 if answer.get("status") == "success" else 1)
         return Completed(int(code), str(answer.get("output") or ""), str(answer.get("error") or ""))
 

@@ -6,10 +6,7 @@ Usage: ``python desktop_env_client.py PORT``; prints the scores before and after
 import json
 import sys
 
-import desktop_env.desktop_env as client
 import openpyxl
-
-PORT = sys.argv[1]
 
 
 class Provider:
@@ -19,7 +16,7 @@ class Provider:
         pass
 
     def get_ip_address(self, *arguments):
-        return f"localhost:{PORT}:9222:8006:8080"
+        return f"localhost:{sys.argv[1]}:9222:8006:8080"
 
     def revert_to_snapshot(self, *arguments):
         return None
@@ -34,13 +31,6 @@ class Manager:
     def get_vm_path(self, **arguments):
         return "local"
 
-
-client.create_vm_manager_and_provider = lambda *arguments, **options: (Manager(), Provider())
-
-book = openpyxl.Workbook()
-book.active.append(["Item", "Quantity"])
-book.active.append(["Pen", 10])
-book.save("sales.xlsx")
 
 TITLE = "sales.xlsx - LibreOffice Calc"
 TASK = {
@@ -71,10 +61,26 @@ TASK = {
     },
 }
 
-env = client.DesktopEnv(provider_name="docker", action_space="pyautogui", screen_size=(800, 600))
-env.reset(TASK)
-before = env.evaluate()
-keys = "pyautogui.press(['down', 'right']); pyautogui.typewrite('40\\n'); pyautogui.hotkey('ctrl', 's')"
-env.step(f"import pyautogui; {keys}", pause=1.0)
-after = env.evaluate()
-sys.stdout.write(json.dumps({"before": before, "after": after}) + "\n")
+
+def main():
+    """Play the task; see the module."""
+    import desktop_env.desktop_env as client
+
+    client.create_vm_manager_and_provider = lambda *arguments, **options: (Manager(), Provider())
+
+    book = openpyxl.Workbook()
+    book.active.append(["Item", "Quantity"])
+    book.active.append(["Pen", 10])
+    book.save("sales.xlsx")
+
+    env = client.DesktopEnv(provider_name="docker", action_space="pyautogui", screen_size=(800, 600))
+    env.reset(TASK)
+    before = env.evaluate()
+    keys = "pyautogui.press(['down', 'right']); pyautogui.typewrite('40\\n'); pyautogui.hotkey('ctrl', 's')"
+    env.step(f"import pyautogui; {keys}", pause=1.0)
+    after = env.evaluate()
+    sys.stdout.write(json.dumps({"before": before, "after": after}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -31,8 +31,12 @@ class Accessibility:
     only where somebody listens for events, so events are registered for.
     """
 
+    heard: set[int]
+    """Processes whose windows had something in them at the last reading."""
+
     def __init__(self) -> None:
         """Make a reader that has read nothing yet."""
+        self.heard = set()
         self._lock = threading.Lock()
         self._bus: Bus | None = None
         self._kinds: dict[Reference, dict[Reference, Kind]] = {}
@@ -77,7 +81,7 @@ class Accessibility:
         with closing(_open()) as bus:
             bus.ask(_atspi.DAEMON, _atspi.ADD_MATCH, pack_strings(_CHANGES))
             sizes: dict[Reference, int] = {}
-            kinds: dict[Reference, dict[Reference, Kind]] = {}
+            kinds = dict(self._kinds)
             while waiting:
                 signals = bus.signals
                 walks = [
@@ -128,7 +132,8 @@ class Accessibility:
                 kinds[application] = walk.kinds
                 last[application] = _osworld_xml.element(walk.root)
         self._kinds, self._last = kinds, last
-        return _osworld_xml.desktop(last.values())
+        self.heard = {_pid(bus, walk.root.reference) for walk in walks if _has_content(walk)}
+        return _osworld_xml.desktop(sorted(last.values()))  # not by who came first, which is chance
 
 
 def _open() -> Bus:

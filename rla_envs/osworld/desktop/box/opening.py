@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .accessibility import Accessibility
 from .server import RequestError
 from .settle import Settler
 
@@ -33,11 +32,10 @@ class Opener:
         self,
         start: Callable[[list[str]], None],
         windows: Callable[[], list[dict[str, Any]]],
-        tree: Accessibility,
         settler: Settler,
     ) -> None:
         """Keep what is needed to start a program and to see what became of it."""
-        self._start, self._windows, self._tree, self._settler = start, windows, tree, settler
+        self._start, self._windows, self._settler = start, windows, settler
 
     def open(self, path: str) -> None:
         """Open a file or folder; raises RequestError if no window shows it in time."""
@@ -47,19 +45,17 @@ class Opener:
             self._start([*command, path])
         except OSError as error:
             raise RequestError(f"{command[0]} cannot be started: {error.strerror}", 501) from error
-        shown = self._wait_for_window(os.path.basename(path.rstrip("/")), before)
-        end = time.monotonic() + _SETTLE_SECONDS
-        self._tree.wait_for({shown["pid"]}, timeout=_SETTLE_SECONDS)
-        self._settler.wait(max(0.0, end - time.monotonic()))
+        self._wait_for_window(os.path.basename(path.rstrip("/")), before)
+        self._settler.wait(_SETTLE_SECONDS)
 
-    def _wait_for_window(self, name: str, before: dict[int, str]) -> dict[str, Any]:
+    def _wait_for_window(self, name: str, before: dict[int, str]) -> None:
         stem = os.path.splitext(name)[0]
         end = time.monotonic() + OPEN_SECONDS
         while time.monotonic() < end:
             for window in self._windows():
                 new = before.get(window["id"]) != window["title"]
                 if new and (name in window["title"] or (stem and stem in window["title"])):
-                    return window
+                    return
             self._settler.wait_for_change(0.25)
         raise RequestError(f"no window showed {name} within {OPEN_SECONDS:g} s", 504)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ class Box:
         self._tree, self._tree_lock = Accessibility(), threading.Lock()
         self._window_lock = threading.Lock()
         self._commands = Commands(session.environment, self._has_window)
-        self._opener = Opener(self._commands.start, self._list, self._tree, Settler(Display(":0")))
+        self._opener = Opener(self._commands.start, self._list, Settler(Display(":0")))
         self._wallpaper = Wallpaper(self._display)
         self._recorder: subprocess.Popen[bytes] | None = None
 
@@ -107,11 +108,12 @@ class Box:
         """
         self._require_all()
         seconds = _number(request.body, "settle", 0.0, _LONGEST_SETTLE)
+        end = time.monotonic() + seconds
         settled = self._settle(seconds)
         pixels, tree = self._pixels(), b""
         if request.body.get("tree"):
             for _ in range(2):
-                tree = self._read_tree().encode("utf-8", "replace")
+                tree = self._full_tree(end).encode("utf-8", "replace")
                 after = self._pixels()
                 changed, pixels = after != pixels, after
                 if not changed:
@@ -252,6 +254,17 @@ class Box:
     def _read_tree(self) -> str:
         with self._tree_lock:
             return str(self._tree.tree())
+
+    def _full_tree(self, end: float) -> str:
+        """Return the tree; until ``end``, wait for windows that tell nothing of themselves yet."""
+        shown = {int(window["pid"]) for window in self._list()}
+        tree = self._read_tree()
+        with self._tree_lock:
+            silent = shown - self._tree.heard
+            left = end - time.monotonic()
+            if not silent or left <= 0 or not self._tree.wait_for(silent, left):
+                return tree
+        return self._read_tree()
 
     def _list(self) -> list[dict[str, Any]]:
         with self._window_lock:
