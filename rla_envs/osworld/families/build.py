@@ -77,7 +77,7 @@ class BuiltTask:
     def task_json(self, task_id: str) -> dict[str, Any]:
         """Return the task as a task file of OSWorld that holds its files in ``data:`` addresses."""
         files = [{"url": _data_url(data), "path": path} for path, data in self.uploads.items()]
-        setup = [{"type": "download", "parameters": {"files": files}}]
+        setup = [{"type": "download", "parameters": {"files": files}}] if files else []
         return self.task_file(task_id, setup, {n: _data_url(d) for n, d in self.references().items()})
 
     def task_file(
@@ -109,11 +109,14 @@ class BuiltTask:
         }
 
     def _setup(self) -> list[dict[str, Any]]:
-        steps = [_step("execute", command=list(command)) for job in self.jobs for command in job.prepare]
+        gone = self.spec.missing and not self.jobs[0].documents[0].called
+        commands = [("mkdir", "-p", self.spec.folder)]
+        commands += [command for job in self.jobs[gone:] for command in job.prepare]
+        steps = [_step("execute", command=list(command)) for command in commands]
         for title in _DISTRACTOR_TITLES[: self.spec.distractor_windows]:
             steps.append(_step("launch", command=["xterm", "-T", title]))
             steps.append(_step("activate_window", window_name=title))
-        if self.spec.start == 0 and not self.spec.missing:
+        if self.spec.start == 0 and not gone:
             shown = self.documents
         else:
             folder = self.spec.folder if self.spec.start < 2 else reading.HOME

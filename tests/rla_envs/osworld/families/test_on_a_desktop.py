@@ -25,6 +25,14 @@ def test_work_that_is_not_saved_does_not_count(local_desktops):
     assert play(payload, steps).score == 0.0
 
 
+@pytest.mark.parametrize("family", ["files_move", "settings_editor"])
+def test_what_cannot_be_done_is_done_by_saying_so(family, local_desktops):
+    payload = trial(family, seed=1, difficulty={"edits": 1, "start": 1})
+    payload["spec"]["missing"] = True
+    assert play(payload, ["FAIL"]).score == 1.0
+    assert play(payload, ["DONE"]).score == 0.0
+
+
 def test_trials_depend_on_nothing_but_their_seed():
     rng = np.random.default_rng(0)
     rng.random()
