@@ -110,7 +110,7 @@ class BuiltTask:
 
     def _setup(self) -> list[dict[str, Any]]:
         gone = self.spec.missing and not self.jobs[0].documents[0].called
-        commands = [("mkdir", "-p", self.spec.folder)]
+        commands: list[tuple[str, ...]] = [("mkdir", "-p", self.spec.folder)]
         commands += [command for job in self.jobs[gone:] for command in job.prepare]
         steps = [_step("execute", command=list(command)) for command in commands]
         for title in _DISTRACTOR_TITLES[: self.spec.distractor_windows]:
