@@ -31,7 +31,7 @@ SETUP_STEPS: Mapping[str, Form] = {
     "googledrive": form({"settings_file": f.text, "operation": f.texts, "args": f.anything}),
     "login": form({"settings_file": f.text, "platform": f.text}),
 }
-"""The kinds of setup step; the last six are read, but a task with one of them is not runnable."""
+"""The kinds of setup step; the last five are read, but a task with one of them is not runnable."""
 
 _FILES = form({"path": f.one_or_more_texts, "dest": f.relative_names}, multi=f.flag, gives=f.indices)
 _SLIDE = form({"ppt_file_path": f.text, "slide_index": f.index, "dest": f.relative_name})

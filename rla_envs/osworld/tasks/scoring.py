@@ -12,7 +12,7 @@ from rla_envs.osworld.actions.action import FAIL, Action
 from rla_envs.osworld.desktop.base import Desktop
 from rla_envs.osworld.metrics import METRICS
 from rla_envs.osworld.tasks.getters import NOT_FROM_THE_DESKTOP, GetterRunner
-from rla_envs.osworld.tasks.steps import StepFailure, StepRunner
+from rla_envs.osworld.tasks.steps import StepFailure, StepRunner, check_runnable
 from rla_envs.osworld.tasks.task_file import Check, TaskFile
 
 _OURS = ("download", "upload_file")
@@ -54,9 +54,11 @@ def evaluate(desktop: Desktop, task: TaskFile, actions_history: Sequence[Action 
             action is FAIL counts.
 
     Raises:
+        InputError: If the task is not runnable.
         InfrastructureError: If the desktop is lost, or what the task compares
             with cannot be read. There is no score then.
     """
+    check_runnable(task)
     failed = bool(actions_history) and _is_fail(actions_history[-1])
     with tempfile.TemporaryDirectory(prefix="rla-osworld-") as work:
         notes = _prepare(desktop, task, Path(work))

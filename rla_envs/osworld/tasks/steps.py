@@ -55,8 +55,7 @@ def setup(desktop: Desktop, task: TaskFile) -> None:
             not the agent's.
         MissingExtraError: If the packages that its metrics need are not installed.
     """
-    if task.availability != "runnable":
-        raise InputError(f"task {task.id} is not runnable ({task.availability}): {'; '.join(task.missing)}")
+    check_runnable(task)
     for check in task.evaluator.checks:
         METRICS[check.metric].load()
         METRICS[check.metric].check_options(check.options)
@@ -66,7 +65,16 @@ def setup(desktop: Desktop, task: TaskFile) -> None:
             runner.run(step)
         except StepFailure as failure:
             raise InfrastructureError(f"the setup of task {task.id} failed: {failure}") from failure
-    desktop.observe(tree=False)
+
+
+_AT_REST = ("download", "upload_file", "sleep", "open", "activate_window", "close_window")
+"""Steps after which the desktop need not be waited for: they wait themselves, or nothing moves."""
+
+
+def check_runnable(task: TaskFile) -> None:
+    """Raise InputError if a task is not runnable, with what is missing."""
+    if task.availability != "runnable":
+        raise InputError(f"task {task.id} is not runnable ({task.availability}): {'; '.join(task.missing)}")
 
 
 class StepRunner:
@@ -111,7 +119,7 @@ class StepRunner:
             self._kinds[step.type](step.parameters)
         except (InputError, OSError, StepFailure) as cause:
             raise StepFailure(f"{step.field} ({step.type}): {cause}") from cause
-        if step.type not in ("download", "upload_file", "sleep"):
+        if step.type not in _AT_REST:
             self._desktop.observe(tree=False)
 
     def _download(self, parameters: Mapping[str, Any]) -> None:

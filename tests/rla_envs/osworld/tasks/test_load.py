@@ -36,6 +36,8 @@ TASK = {
     },
 }
 REMOVED = object()
+SAVING = {"type": "execute", "parameters": {"command": ["ls"], "stdout": "a.txt"}}
+SAVED = {"type": "cache_file", "path": "never.txt"}
 
 
 def changed(place, value):
@@ -153,6 +155,12 @@ def test_a_task_of_our_own_loads_with_everything_it_says():
         (["config", 1, "parameters", "seconds"], -1, r"config\[1\].parameters.seconds: expected seconds"),
         (["config", 1, "parameters", "seconds"], float("nan"), "expected seconds from 0 to 600"),
         (["config", 1, "parameters", "seconds"], True, "expected seconds from 0 to 600"),
+        (["config", 1], SAVING, r"config\[1\].parameters.stdout: expected to be saved by a step of"),
+        (
+            ["evaluator", "result", 0],
+            SAVED,
+            r"result\[0\].path: expected a name that a step .* saves its output",
+        ),
         (["instruction"], REMOVED, "instruction: expected a text that is not empty, it is missing"),
         (["id"], 7, "id: expected a text"),
         (["related_apps"], "os", "related_apps: expected a list of texts"),

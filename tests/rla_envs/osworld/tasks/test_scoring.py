@@ -2,13 +2,15 @@
 
 import pytest
 
-from rla_envs.errors import InfrastructureError
+from rla_envs.errors import InfrastructureError, InputError
 from rla_envs.osworld.actions.action import Action
 from rla_envs.osworld.desktop.base import Completed
 from rla_envs.osworld.tasks import evaluate, parse_task
 from tests.rla_envs.osworld.tasks.fake_desktop import FakeDesktop
 
 RULE = {"type": "rule", "rules": {"expected": "yes"}}
+
+ONE = {"func": "exact_match", "result": {"type": "vm_command_line", "command": "a"}, "expected": RULE}
 
 
 def task_with(files=None, **evaluator):
@@ -90,15 +92,26 @@ def test_a_file_is_compared_with_the_reference_and_a_missing_one_scores_nothing(
     assert evaluate(FakeDesktop(), comparing(), []).score == 0.0
 
 
-def test_a_reference_that_is_not_there_is_no_score(tmp_path):
+def test_a_reference_that_is_lost_is_no_score(tmp_path):
+    (tmp_path / "a.org").mkdir()
+    (tmp_path / "a.org" / "gold.txt").touch()
     task = task_with(
         files=tmp_path,
         func="compare_text_file",
         result={"type": "vm_file", "path": "a.txt", "dest": "a.txt"},
         expected={"type": "cloud_file", "path": "https://a.org/gold.txt", "dest": "gold.txt"},
     )
+    (tmp_path / "a.org" / "gold.txt").unlink()
     with pytest.raises(InfrastructureError, match=r"a file of the task cannot be read: https://a\.org/gold"):
         evaluate(FakeDesktop(files={"/home/user/a.txt": b"x"}), task, [])
+
+
+def test_a_task_that_is_not_runnable_is_refused(tmp_path):
+    opening = [{"type": "chrome_open_tabs", "parameters": {"urls_to_open": ["https://a.org"]}}]
+    for more in ({"postconfig": opening}, {"func": "is_vlc_playing"}):
+        task = task_with(**{**ONE, **more})
+        with pytest.raises(InputError, match="task 7 is not runnable"):
+            evaluate(FakeDesktop(), task, [])
 
 
 def test_rules_that_the_metric_cannot_use_are_no_score():
@@ -147,10 +160,12 @@ def test_a_window_that_the_agent_closed_is_told_and_holds_up_nothing():
     )
 
 
-def test_a_file_of_the_task_that_is_missing_before_the_evaluation_is_no_score(tmp_path):
-    missing = {"files": [{"url": "https://a.org/eval.sh", "path": "eval.sh"}]}
-    steps = [{"type": "download", "parameters": missing}]
-    task = task_with(files=tmp_path, **{**asking("a").to_json()["evaluator"], "postconfig": steps})
+def test_a_file_of_the_task_that_is_lost_before_the_evaluation_is_no_score(tmp_path):
+    (tmp_path / "a.org").mkdir()
+    (tmp_path / "a.org" / "eval.sh").touch()
+    lost = {"files": [{"url": "https://a.org/eval.sh", "path": "eval.sh"}]}
+    task = task_with(files=tmp_path, **ONE, postconfig=[{"type": "download", "parameters": lost}])
+    (tmp_path / "a.org" / "eval.sh").unlink()
     with pytest.raises(InfrastructureError, match=r"postconfig\[0\] \(download\): https://a\.org/eval\.sh"):
         evaluate(FakeDesktop(), task, [])
 
