@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import select
 import time
 from typing import Any
@@ -14,6 +15,8 @@ from . import windows
 
 _PROCESS_LOOK_SECONDS = 0.005
 """Time between two looks at a process that cannot be asked."""
+_STILL_LOOKS = 4
+"""Looks in a row at which a process must have slept; between two keys it sleeps for an instant."""
 
 
 class Applications:
@@ -39,6 +42,7 @@ class Applications:
         self._serial = 0
         self._asked: set[int] = set()
         self._watched: dict[int, tuple[str, ...]] = {}
+        self._still: dict[int, int] = {}
         self.display.sync()
 
     @property
@@ -85,17 +89,36 @@ class Applications:
                     self._asked.discard(found.window.id)
                 others.append(found)
         for pid, before in list(self._watched.items()):
-            now = _process(pid)
-            if not now or (now == before and now[0] == "S"):
-                del self._watched[pid]
-            else:
-                self._watched[pid] = now
+            now = self._watched[pid] = _process(pid)
+            self._still[pid] = self._still.get(pid, 0) + 1 if now == before and now[:1] == ("S",) else 0
+            if not now or self._still[pid] >= _STILL_LOOKS:
+                del self._watched[pid], self._still[pid]
         return others
 
     def wait(self, timeout: float) -> bool:
         """Ask, and wait until all have answered; return whether they did so in time."""
         deadline = time.monotonic() + timeout
         self.ask()
+        while not self.are_done:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            self.events(left)
+        return True
+
+    def wait_until_idle(self, timeout: float) -> bool:
+        """Wait until the application with the focus has read what it was sent, and done all it has to do.
+
+        Returns:
+            Whether it had in time.
+        """
+        deadline = time.monotonic() + timeout
+        self.wait(timeout)
+        active = windows.read_property(self.display, self._root, "_NET_ACTIVE_WINDOW")
+        window = self.display.create_resource_object("window", int(active[0])) if active else None
+        pid = windows.read_property(self.display, window, "_NET_WM_PID") if window else None
+        if pid:
+            self._watched[int(pid[0])] = _process(int(pid[0]))
         while not self.are_done:
             left = deadline - time.monotonic()
             if left <= 0:
@@ -113,10 +136,17 @@ def _ignore(*_: object) -> None:
 
 
 def _process(pid: int) -> tuple[str, ...]:
-    """Return a process's state and how often it gave up the processor; nothing if there is none."""
+    """Return a process's state and how often its threads gave up the processor; nothing if there is none.
+
+    The state is "S" if all threads sleep.
+    """
+    state, switches = "S", []
     try:
-        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
-            fields = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/status", encoding="utf-8", errors="replace") as file:
+                fields = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+            state = state if fields["State"][:1] == "S" else fields["State"][:1]
+            switches += [thread, fields["voluntary_ctxt_switches"], fields["nonvoluntary_ctxt_switches"]]
     except OSError:
         return ()
-    return fields["State"][:1], fields["voluntary_ctxt_switches"], fields["nonvoluntary_ctxt_switches"]
+    return (state, *switches)

@@ -18,6 +18,12 @@ _WHEEL_UP, _WHEEL_DOWN, _WHEEL_LEFT, _WHEEL_RIGHT = 4, 5, 6, 7
 _PRESS_MILLISECONDS = 1
 """How long a key or button stays down: the server's clock must tell its release from its press."""
 
+_HANDLED_SECONDS = 1.0
+"""Longest wait for an application to handle a key that moves something, before the next key.
+
+LibreOffice moves by a message to itself, which text that follows at once overtakes.
+"""
+
 _ANSWER_SECONDS = 2.0
 """Longest wait for an application to read keys before a spare key is given to another character."""
 
@@ -40,6 +46,7 @@ class Input:
         self._keyboard = Keyboard(display)
         self._down: dict[str, int] = {}
         self._last_press = (0.0, 0, 0)
+        self._is_moving = False
         xtest.grab_control(display, True)
         display.change_keyboard_control(auto_repeat_mode=X.AutoRepeatModeOff)
         display.sync()
@@ -123,7 +130,9 @@ class Input:
             needs_shift = stroke.shift and not any(keycode in shifts for keycode in self._down.values())
             if needs_shift:
                 self._fake(X.KeyPress, shifts[0])
+            self._finish_moving()
             self._fake(X.KeyPress, stroke.keycode)
+            self._is_moving = keysym in _MOVING_KEYSYMS
             if needs_shift:
                 self._fake(X.KeyRelease, shifts[0], delay=_PRESS_MILLISECONDS)
             self._down[key] = stroke.keycode
@@ -159,7 +168,9 @@ class Input:
             if stroke.shift != is_shifted:
                 self._fake(X.KeyPress if stroke.shift else X.KeyRelease, shift)
                 is_shifted = stroke.shift
+            self._finish_moving()
             self._tap(stroke)
+            self._is_moving = keysym in _MOVING_KEYSYMS
         if is_shifted:
             self._fake(X.KeyRelease, shift)
 
@@ -170,6 +181,13 @@ class Input:
     def _fake(self, kind: int, detail: int = 0, delay: int = 0, x: int = 0, y: int = 0) -> None:
         """Have the server make an event, ``delay`` milliseconds after the one before."""
         xtest.fake_input(self._display, kind, detail, time=delay, x=x, y=y)
+
+    def _finish_moving(self) -> None:
+        """If the last key moved something, have the application do so before another key comes."""
+        if self._is_moving:
+            self._is_moving = False
+            self._display.sync()
+            self._applications.wait_until_idle(_HANDLED_SECONDS)
 
     def _await_applications(self) -> None:
         """Wait until the applications have looked up the keys that they were sent."""
@@ -184,6 +202,13 @@ class Input:
         if is_near and not may_join:
             time.sleep(max(0.0, then + _DOUBLE_CLICK_SECONDS - time.monotonic()))
         self._last_press = (time.monotonic(), pointer.root_x, pointer.root_y)
+
+
+_MOVING_KEYSYMS = frozenset(
+    KEYSYMS[name]
+    for name in ("enter", "tab", "escape", "up", "down", "left", "right", "home", "end", "pageup", "pagedown")
+) | frozenset(TEXT_KEYS.values())
+"""Keys that move the cursor or the focus and write nothing."""
 
 
 def _text_keysym(char: str) -> int:

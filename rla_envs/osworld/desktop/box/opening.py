@@ -13,6 +13,8 @@ from .settle import Settler
 OPEN_SECONDS = 60.0
 """Longest time that an application may take to show a file."""
 _SETTLE_SECONDS = 5.0
+_LATE_SECONDS = 0.35
+"""Writer and Impress bring scroll bars and sidebar up to date with a timer of 300 ms; Calc does not."""
 
 _APPLICATIONS = (
     ("xlsx xls ods csv tsv", ("soffice", "--norestore", "--nologo", "--calc")),
@@ -46,7 +48,10 @@ class Opener:
         except OSError as error:
             raise RequestError(f"{command[0]} cannot be started: {error.strerror}", 501) from error
         self._wait_for_window(os.path.basename(path.rstrip("/")), before)
-        self._settler.wait(_SETTLE_SECONDS)
+        if {"--writer", "--impress"} & set(command):
+            self._settler.wait(_SETTLE_SECONDS, quiet=_LATE_SECONDS)
+        else:
+            self._settler.wait(_SETTLE_SECONDS)
 
     def _wait_for_window(self, name: str, before: dict[int, str]) -> None:
         stem = os.path.splitext(name)[0]

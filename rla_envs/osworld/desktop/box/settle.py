@@ -43,11 +43,12 @@ class Settler:
         self._damage = damage.damage_create(root, damage.DamageReportNonEmpty)
         self._display.sync()
 
-    def wait(self, timeout: float) -> bool:
+    def wait(self, timeout: float, quiet: float = _QUIET_SECONDS) -> bool:
         """Wait for rest.
 
         Args:
             timeout: Longest time to wait, in seconds.
+            quiet: How long nothing may change, in seconds.
 
         Returns:
             Whether the desktop is at rest; False if it still moved, or an
@@ -57,7 +58,7 @@ class Settler:
         if not self._answers(deadline):
             return False
         while True:
-            if not self._is_quiet(deadline):
+            if not self._is_quiet(deadline, quiet):
                 return False
             asked_at = time.monotonic()
             if not self._answers(deadline):
@@ -83,10 +84,10 @@ class Settler:
             self._changes(left)
         return True
 
-    def _is_quiet(self, deadline: float) -> bool:
+    def _is_quiet(self, deadline: float, quiet: float) -> bool:
         quiet_since = time.monotonic()
         while (now := time.monotonic()) < deadline:
-            left = quiet_since + _QUIET_SECONDS - now
+            left = quiet_since + quiet - now
             if left <= 0:
                 return True
             if self._changes(left):
