@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ from rla_agents.objectives import (
 from rla_agents.trajectory import Trajectory
 from rla_agents.unit_test_critic import UnitTestJudgement
 from rla_agents.unit_tests import UnitTestQuality, unit_test_quality, unit_test_rewards
+from rla_envs.errors import InputError
 
 
 @dataclass
@@ -65,13 +67,21 @@ def score(group: Group, config: ObjectiveConfig, trains: bool) -> None:
 
 
 def policy_items(groups: Sequence[Group]) -> list[TrainItem]:
-    """Return the policy's training data of scored groups."""
-    return [
-        item
-        for group in groups
-        for trajectory, advantages in zip(group.trajectories, group.advantages, strict=True)
-        if (item := trajectory.sequence.train_item(advantages)) is not None
-    ]
+    """Return the policy's training data of scored groups.
+
+    Every action is in it once, in the sequence in which it was sampled.
+    """
+    items = []
+    for group in groups:
+        for trajectory, advantages in zip(group.trajectories, group.advantages, strict=True):
+            column = iter(advantages)
+            for sequence in trajectory.sequences:
+                item = sequence.train_item(list(itertools.islice(column, len(sequence.spans))))
+                if item is not None:
+                    items.append(item)
+            if (left := len(list(column))) > 0:
+                raise InputError(f"expected one advantage per action, got {left} more")
+    return items
 
 
 def critic_items(groups: Sequence[Group], config: ObjectiveConfig) -> list[TrainItem]:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
+from numpy.typing import NDArray
 
 from rla_agents.environments import make_env
 from rla_envs.errors import InfrastructureError, InvalidTaskError, RLAError
@@ -41,6 +42,7 @@ class Seen(NamedTuple):
         error: Why the last action had no effect.
         remaining: Steps of a shortest plan from here, or None if unknown.
         failure: What broke, if the machinery did; then nothing else counts.
+        picture: The screen, uint8, height x width x 3, if the policy sees pictures and there is one.
     """
 
     observation: str = ""
@@ -52,13 +54,14 @@ class Seen(NamedTuple):
     error: str = ""
     remaining: int | None = None
     failure: str = ""
+    picture: NDArray[np.uint8] | None = None
 
 
 class _Slots:
     """The environments of one process, made when first used."""
 
-    def __init__(self, env_id: str, kwargs: Mapping[str, Any]) -> None:
-        self._env_id, self._kwargs = env_id, kwargs
+    def __init__(self, env_id: str, kwargs: Mapping[str, Any], sees: bool) -> None:
+        self._env_id, self._kwargs, self._sees = env_id, kwargs, sees
         self._envs: dict[int, gym.Env[Any, Any]] = {}
         self._sampler: gym.Env[Any, Any] | None = None
 
@@ -89,18 +92,42 @@ class _Slots:
             self._envs[slot] = self._make()
         env = self._envs[slot]
         observation, info = env.reset(seed=seed, options={"task": task})
-        return _seen(env, observation, info)
+        text, picture = _look(env, observation, info, self._sees, first=True)
+        return _seen(env, text, info)._replace(picture=picture)
 
     def _step(self, slot: int, action: str) -> Seen:
         if slot not in self._envs:
             raise InfrastructureError("the worker process died, and the episodes of its slots with it")
         env = self._envs[slot]
         observation, reward, terminated, truncated, info = env.step(action)
-        return _seen(env, observation, info, float(reward), terminated, truncated)
+        text, picture = _look(env, observation, info, self._sees, first=False)
+        return _seen(env, text, info, float(reward), terminated, truncated)._replace(picture=picture)
 
     def close(self) -> None:
         for env in [*self._envs.values(), *([self._sampler] if self._sampler else [])]:
             env.close()
+
+
+def _look(
+    env: gym.Env[Any, Any], observation: Any, info: dict[str, Any], sees: bool, first: bool
+) -> tuple[str, NDArray[np.uint8] | None]:
+    """Return what the policy reads and sees of an observation.
+
+    A desktop's first text is the instruction and the size of the screen, whose
+    pixels are the places in actions, however large the model sees it; later it
+    is why the last action failed, if it did. Who sees no screenshot reads the
+    accessibility tree.
+    """
+    if not isinstance(observation, Mapping):
+        return observation, None
+    picture = observation.get("screenshot") if sees else None
+    parts = [info["rla"]["last_action_error"]]
+    if first:
+        width, height = env.get_wrapper_attr("screen_size")
+        parts = [observation["instruction"], f"The screen is {width} x {height} pixels."]
+    if picture is None:
+        parts.append(observation.get("accessibility_tree", ""))
+    return "\n".join(filter(None, parts)), picture
 
 
 def _seen(
@@ -124,10 +151,10 @@ def _seen(
     )
 
 
-def _serve(connection: Connection, env_id: str, kwargs: Mapping[str, Any]) -> None:
+def _serve(connection: Connection, env_id: str, kwargs: Mapping[str, Any], sees: bool) -> None:
     # Ctrl-C reaches the whole process group; when workers end is the parent's business.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    slots = _Slots(env_id, kwargs)
+    slots = _Slots(env_id, kwargs, sees)
     with contextlib.suppress(EOFError, OSError):  # the parent closed the pipe, or is gone
         while True:
             request = connection.recv()
@@ -153,11 +180,12 @@ def _portable(error: Exception) -> Exception:
 class _Worker:
     """One process with environments, and the pipe to it."""
 
-    def __init__(self, env_id: str, kwargs: Mapping[str, Any]) -> None:
+    def __init__(self, env_id: str, kwargs: Mapping[str, Any], sees: bool) -> None:
         # Spawned, not forked: a fork would copy torch's threads in an undefined state.
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, env_id, dict(kwargs)), daemon=True)
+        arguments = (theirs, env_id, dict(kwargs), sees)
+        self.process = context.Process(target=_serve, args=arguments, daemon=True)
         self.process.start()
         theirs.close()
 
@@ -173,19 +201,21 @@ class EnvPool:
     """A fixed set of environments that are reset and stepped together.
 
     Args:
-        env_id: A registered id with text observations and actions.
+        env_id: A registered id with text observations and actions, or with a desktop's observations:
+            ``instruction`` and ``screenshot`` or ``accessibility_tree``.
         kwargs: Keywords of the environment.
         workers: Number of processes; 0 runs everything in this one.
+        sees: Whether the policy sees pictures.
 
     Raises:
         InputError: At the first use, if the environment refuses ``kwargs``.
     """
 
-    def __init__(self, env_id: str, kwargs: Mapping[str, Any], workers: int = 0) -> None:
+    def __init__(self, env_id: str, kwargs: Mapping[str, Any], workers: int = 0, sees: bool = False) -> None:
         """Start the workers; see the class for the arguments."""
-        self._env_id, self._kwargs = env_id, dict(kwargs)
-        self._local = _Slots(env_id, kwargs) if workers == 0 else None
-        self._workers = [_Worker(env_id, kwargs) for _ in range(workers)]
+        self._env_id, self._kwargs, self._sees = env_id, dict(kwargs), sees
+        self._local = _Slots(env_id, kwargs, sees) if workers == 0 else None
+        self._workers = [_Worker(env_id, kwargs, sees) for _ in range(workers)]
         self._home: list[int] = []
 
     def sample(
@@ -285,4 +315,4 @@ class EnvPool:
 
     def _replace(self, worker: int) -> None:
         self._workers[worker].close()
-        self._workers[worker] = _Worker(self._env_id, self._kwargs)
+        self._workers[worker] = _Worker(self._env_id, self._kwargs, self._sees)

@@ -13,6 +13,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import torch
 from torch.utils.tensorboard import SummaryWriter
@@ -184,8 +185,10 @@ class Loop:
         source = self._env.unwrapped
         if not isinstance(source, AdaptiveEnv):
             raise InputError(f"env.id: expected an adaptive environment, got {config.env.id}; see rla envs")
-        for part, space in (("observations", source.observation_space), ("actions", source.action_space)):
-            if not isinstance(space, Unicode):
+        seen = self._env.observation_space
+        desktop = isinstance(seen, gym.spaces.Dict) and "instruction" in seen.spaces
+        for part, space in (("observations", seen), ("actions", self._env.action_space)):
+            if not isinstance(space, Unicode) and not (desktop and space is seen):
                 raise InputError(
                     f"env.id: expected an environment of texts, for a language model; {config.env.id} has "
                     f"{part} in {space}. Train on it with a library for such spaces, or wrap it into text"
@@ -211,13 +214,15 @@ class Loop:
             config.policy.numbered,
             not model.plain,
             source.whole_answers,
+            desktop,
         )
         self.policy_learner = Learner(model, config.policy_learner)
         self.critic: LLMCritic | UnitTestCritic | None = None
         if config.critic.votes:
             self.critic = self._load_critic()
             self.critic_learner = Learner(self.critic.model, config.critic_learner)
-        self.pool = EnvPool(config.env.id, self._env_kwargs(config.env.split), config.env.workers)
+        kwargs = self._env_kwargs(config.env.split)
+        self.pool = EnvPool(config.env.id, kwargs, config.env.workers, model.sees)
         self.env_steps = self.tokens = 0
 
     def _load_critic(self) -> LLMCritic | UnitTestCritic:
@@ -307,7 +312,7 @@ class Loop:
     ) -> dict[str, Any]:
         broken = sum(not t.healthy for t in played)
         self.env_steps += sum(len(t.turns) for t in played)
-        self.tokens += sum(len(s.generated.ids) for t in played for s in t.sequence.spans)
+        self.tokens += sum(len(s.generated.ids) for t in played for s in t.spans)
         return {
             "iteration": iteration,
             **iteration_metrics(groups, broken, policy, critic),
@@ -385,7 +390,8 @@ class Loop:
         config = self.config
         kwargs = self._env_kwargs(config.evaluation.split)
         played = {}
-        with EnvPool(config.env.id, kwargs, config.env.workers) as pool, self.policy_learner.averaged():
+        made = EnvPool(config.env.id, kwargs, config.env.workers, self.policy.model.sees)
+        with made as pool, self.policy_learner.averaged():
             display.phase("making held-out games")
             tasks = heldout_tasks(config, pool)
             for mode in modes:

@@ -26,7 +26,7 @@ def iteration_metrics(
         "policy/success": _mean([float(t.success) for t in played]),
         "policy/reward": _mean([r for group in groups for steps in group.rewards for r in steps]),
         "policy/episode_length": _mean([float(len(t.turns)) for t in played]),
-        "policy/tokens": sum(len(t.sequence.ids) for t in played),
+        "policy/tokens": sum(len(s.ids) for t in played for s in t.sequences),
         "policy/groups": len(groups),
         "policy/groups_used": sum(any(a is not None for t in g.advantages for a in t) for g in groups),
         "infrastructure_errors": broken,

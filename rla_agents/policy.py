@@ -18,6 +18,12 @@ NUMBERED_INSTRUCTIONS = (
     "commands that are possible now, each with its number. Think, then give the number of one command "
     "as \\boxed{number}."
 )
+DESKTOP_INSTRUCTIONS = (
+    "You operate a computer. Each message shows its screen after your last action. Answer with the next "
+    "action in Python, as calls of pyautogui, such as pyautogui.click(640, 360). Places are pixels of the "
+    "screen at its full size, from (0, 0) in the top left corner. Answer WAIT to wait, DONE when the task is "
+    "done, and FAIL if it cannot be done."
+)
 _BOXED = re.compile(r"\\boxed\{\s*(\d+)\s*\}")
 
 
@@ -40,6 +46,7 @@ class Policy:
         whole_answers: Hand over all that the model says, where the environment
             takes whole answers; it says itself what it wants, so there are no
             instructions either.
+        desktop: It operates a desktop, in pyautogui's language; all that it says is the action.
 
     Raises:
         InputError: At the first step, if ``numbered`` is set and the
@@ -54,6 +61,7 @@ class Policy:
         numbered: bool = False,
         instructed: bool = True,
         whole_answers: bool = False,
+        desktop: bool = False,
     ) -> None:
         """Set up; see the class for the arguments."""
         self.model = model
@@ -61,20 +69,30 @@ class Policy:
         self.constrained = constrained
         self.numbered = numbered
         self.instructed = instructed and not whole_answers
-        self.whole_answers = whole_answers
+        self.whole_answers = whole_answers or desktop
+        self.desktop = desktop
 
-    def opening(self, observation: str, commands: Sequence[str]) -> list[int]:
-        """Return the ids that open an episode, up to where the policy speaks."""
+    def opening(self, observation: str, commands: Sequence[str], picture: bool = False) -> list[int]:
+        """Return the ids that open an episode, up to where the policy speaks.
+
+        Args:
+            observation: What it reads.
+            commands: The admissible commands.
+            picture: Whether it sees a picture too; one id stands for that.
+        """
         messages: list[Message] = []
         if self.instructed:
             text = NUMBERED_INSTRUCTIONS if self.numbered else INSTRUCTIONS
+            text = DESKTOP_INSTRUCTIONS if self.desktop else text
             messages.append({"role": "system", "content": text})
-        messages.append(self._message(observation, commands))
+        messages.append(self._message(observation, commands, picture))
         return self.model.chat.first(messages)
 
-    def continuation(self, observation: str, commands: Sequence[str], last: int) -> list[int]:
-        """Return the ids that follow an action whose last id is ``last``."""
-        return self.model.chat.next(self._message(observation, commands), last)
+    def continuation(
+        self, observation: str, commands: Sequence[str], last: int, picture: bool = False
+    ) -> list[int]:
+        """Return the ids that follow an action whose last id is ``last``; see :meth:`opening`."""
+        return self.model.chat.next(self._message(observation, commands, picture), last)
 
     def candidates(self, commands: Sequence[str]) -> list[tuple[int, ...]] | None:
         """Return what the policy may say, as ids, in the order of ``commands``; None means anything."""
@@ -102,7 +120,9 @@ class Policy:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         return lines[-1].removeprefix(">").strip() if lines else ""
 
-    def _message(self, observation: str, commands: Sequence[str]) -> Message:
+    def _message(self, observation: str, commands: Sequence[str], picture: bool) -> Message:
+        if picture:
+            return {"role": "user", "content": observation, "picture": True}
         if not self.numbered:
             return {"role": "user", "content": observation}
         if not commands:

@@ -1,4 +1,8 @@
-"""Let the policy play many tasks at once, one growing token sequence per episode."""
+"""Let the policy play many tasks at once, one growing token sequence per episode.
+
+Where the policy sees pictures and the context has no room for the next action,
+the oldest pictures are left out, and a new sequence goes on from there.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from dataclasses import dataclass
 import torch
 
 from rla_agents.env_pool import EnvPool, Seen
-from rla_agents.llm.base import Session
+from rla_agents.llm.base import Picture, Session
 from rla_agents.policy import Policy
 from rla_agents.trajectory import Trajectory, Turn
 from rla_envs.task import Task
@@ -83,9 +87,13 @@ def _play(
     """Play the episodes to their ends; return those that the machinery broke on the way."""
     if not rows:
         return []
-    session = policy.model.open([policy.opening(row.now.observation, row.now.commands) for row in rows])
+    session = policy.model.open(
+        [policy.opening(row.now.observation, row.now.commands, row.now.picture is not None) for row in rows],
+        [_pictures(row.now) for row in rows],
+    )
     for index, row in enumerate(rows):
         row.trajectory.turns.clear()
+        row.trajectory.earlier.clear()
         row.trajectory.sequence = session.sequence(index)
         row.trajectory.optimal_length = row.now.remaining
     limit = policy.model.context_length
@@ -95,7 +103,7 @@ def _play(
     while live:
         kept = []
         for index, row in enumerate(live):
-            if _fits(policy, row, limit):
+            if _make_room(policy, session, index, row, limit):
                 kept.append(index)
             else:
                 row.trajectory.stop = "context"
@@ -116,17 +124,31 @@ def _play(
                 progress(1)
                 continue
             last = row.trajectory.sequence.ids[-1]
-            session.append(index, policy.continuation(seen.observation, seen.commands, last))
+            seeing = seen.picture is not None
+            following = policy.continuation(seen.observation, seen.commands, last, seeing)
+            session.append(index, following, _pictures(seen))
             kept.append(index)
         session.keep(kept)
         live = [live[index] for index in kept]
     return broken
 
 
-def _fits(policy: Policy, row: _Row, limit: int) -> bool:
+def _pictures(seen: Seen) -> tuple[Picture, ...]:
+    return () if seen.picture is None else (Picture(seen.picture),)
+
+
+def _make_room(policy: Policy, session: Session, index: int, row: _Row, limit: int) -> bool:
+    """Leave out pictures, the oldest first, until the next action fits; return whether it does."""
     candidates = policy.candidates(row.now.commands)
     longest = policy.sampling.max_tokens if candidates is None else max(map(len, candidates))
-    return len(row.trajectory.sequence.ids) + longest <= limit
+    if len(row.trajectory.sequence.ids) + longest <= limit:
+        return True
+    shorter = session.shorten(index, limit - longest)
+    if shorter is None:
+        return False
+    row.trajectory.earlier.append(row.trajectory.sequence)
+    row.trajectory.sequence = shorter
+    return True
 
 
 def _act(policy: Policy, session: Session, live: list[_Row], generator: torch.Generator | None) -> list[str]:

@@ -105,7 +105,7 @@ def trace(
         advantages: Advantage per step, None where it did not train.
     """
     task, turns = trajectory.task, trajectory.turns
-    spans = trajectory.sequence.spans
+    spans = trajectory.spans
     return {
         "schema": SCHEMA,
         "iteration": iteration,
@@ -122,7 +122,7 @@ def trace(
         "error": trajectory.error,
         "retries": trajectory.retries,
         "optimal_length": trajectory.optimal_length,
-        "token_count": len(trajectory.sequence.ids),
+        "token_count": sum(len(sequence.ids) for sequence in trajectory.sequences),
         "prompt": turns[0].observation if turns else "",
         "steps": [
             {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rla_agents.llm.base import TokenSequence
+from rla_agents.llm.base import Span, TokenSequence
 from rla_envs.task import Task
 from wrappers.protocols import Episode, Step
 
@@ -39,7 +39,9 @@ class Trajectory:
         task: The task.
         seed: Number of the episode within its run.
         turns: Its steps.
-        sequence: The policy's token sequence; span i is the action of turn i.
+        sequence: The policy's token sequence.
+        earlier: The sequences before it, each of which ended where pictures had to be left out so that the
+            next action fitted the context; what was sampled in one is context without a span in the next.
         stop: ``"solved"``, ``"failed"``, ``"budget"`` (the environment's steps), or ``"context"``
             (the model's) ended it; ``"error"`` if the machinery failed for good.
         error: What failed, if ``stop`` is ``"error"``.
@@ -53,12 +55,23 @@ class Trajectory:
     seed: int
     turns: list[Turn] = field(default_factory=list)
     sequence: TokenSequence = field(default_factory=TokenSequence)
+    earlier: list[TokenSequence] = field(default_factory=list)
     stop: str = ""
     error: str = ""
     retries: int = 0
     optimal_length: int | None = None
     votes: tuple[tuple[int, ...], ...] = ()
     summary: str = ""
+
+    @property
+    def sequences(self) -> list[TokenSequence]:
+        """All token sequences in order: one, unless pictures had to be left out on the way."""
+        return [*self.earlier, self.sequence]
+
+    @property
+    def spans(self) -> list[Span]:
+        """The sampled actions; number i is that of turn i."""
+        return [span for sequence in self.sequences for span in sequence.spans]
 
     @property
     def success(self) -> bool:

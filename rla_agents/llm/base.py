@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 from rla_envs.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
+    from numpy.typing import NDArray
 
     from rla_agents.llm.chat import ChatFormat
 
@@ -127,6 +130,39 @@ class Span:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A picture that a model sees, as the environment gave it.
+
+    Attributes:
+        pixels: Red, green and blue, uint8, height x width x 3.
+        digest: Tells it from other pictures.
+    """
+
+    pixels: NDArray[np.uint8] = field(compare=False, repr=False)
+    digest: str = ""
+
+    def __post_init__(self) -> None:
+        """Work out the digest."""
+        content = repr(self.pixels.shape).encode() + self.pixels.tobytes()
+        object.__setattr__(self, "digest", hashlib.blake2b(content, digest_size=16).hexdigest())
+
+
+@dataclass(frozen=True)
+class PlacedPicture:
+    """A picture, and the ids that stand for it: one for each of its features, and a frame around them.
+
+    Attributes:
+        start: Index of the first of these ids.
+        stop: Index after the last.
+        picture: The picture.
+    """
+
+    start: int
+    stop: int
+    picture: Picture
+
+
+@dataclass(frozen=True)
 class TrainItem:
     """One token sequence with the positions that have loss.
 
@@ -136,6 +172,7 @@ class TrainItem:
         allowed: Per position, what the id was chosen among.
         old_logprobs: Per position, its log-probability when it was sampled.
         advantages: Per position.
+        pictures: What the model saw in it, in order.
     """
 
     ids: tuple[int, ...]
@@ -143,6 +180,7 @@ class TrainItem:
     allowed: tuple[Allowed, ...]
     old_logprobs: tuple[float, ...]
     advantages: tuple[float, ...]
+    pictures: tuple[PlacedPicture, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse columns of different lengths and positions that have no past or no id."""
@@ -169,6 +207,7 @@ class TokenSequence:
 
     ids: list[int] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
+    pictures: list[PlacedPicture] = field(default_factory=list)
 
     def add(self, generated: Generated) -> Span:
         """Append a sampled action and return where it stands."""
@@ -204,7 +243,9 @@ class TokenSequence:
         if not rows:
             return None
         positions, allowed, logprobs, values = zip(*rows, strict=True)
-        return TrainItem(tuple(self.ids[: positions[-1] + 1]), positions, allowed, logprobs, values)
+        stop = positions[-1] + 1
+        pictures = tuple(placed for placed in self.pictures if placed.stop <= stop)
+        return TrainItem(tuple(self.ids[:stop]), positions, allowed, logprobs, values, pictures)
 
 
 class Session(Protocol):
@@ -219,8 +260,25 @@ class Session(Protocol):
     def sequence(self, row: int) -> TokenSequence:
         """Return a row's sequence, the object itself: it stays valid after the row is dropped."""
 
-    def append(self, row: int, ids: Sequence[int]) -> None:
-        """Append ids that were not sampled: an observation, a template."""
+    def append(self, row: int, ids: Sequence[int], pictures: Sequence[Picture] = ()) -> None:
+        """Append ids that were not sampled: an observation, a template.
+
+        Args:
+            row: Its number.
+            ids: The ids; one stands for each picture, and becomes as many as the picture has features.
+            pictures: The pictures, in order; only for a model that sees.
+        """
+
+    def shorten(self, row: int, length: int) -> TokenSequence | None:
+        """Start a new sequence without the oldest pictures, so that at most ``length`` ids are left.
+
+        As few pictures as that takes are left out, each of them whole, and never
+        the newest. The old sequence stays as it is; the new one has no
+        spans yet: what was sampled before is context there.
+
+        Returns:
+            The row's new sequence, or None if it cannot become so short; then nothing has changed.
+        """
 
     def room(self, row: int) -> int:
         """Return how many more ids fit into the model's context."""
@@ -265,8 +323,12 @@ class LanguageModel(Protocol):
     def context_length(self) -> int:
         """The most ids one sequence may hold."""
 
-    def open(self, prompts: Sequence[Sequence[int]]) -> Session:
-        """Start one sequence per prompt."""
+    @property
+    def sees(self) -> bool:
+        """Whether messages may have pictures."""
+
+    def open(self, prompts: Sequence[Sequence[int]], pictures: Sequence[Sequence[Picture]] = ()) -> Session:
+        """Start one sequence per prompt; ``pictures`` has those of each prompt, if there are any."""
 
     def score(self, items: Sequence[TrainItem], temperature: float = 1.0) -> list[list[float]]:
         """Return each item's log-probabilities at its positions, without gradient."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, TypedDict, cast
+from typing import Any, NotRequired, TypedDict, cast
 
 from jinja2 import TemplateError
 from transformers import PreTrainedTokenizerBase
@@ -22,10 +22,11 @@ _ASK, _ANSWER = "x", "y"
 
 
 class Message(TypedDict):
-    """One turn: ``role`` is "system", "user" or "assistant"."""
+    """One turn: ``role`` is "system", "user" or "assistant"; ``picture`` says that one precedes the text."""
 
     role: str
     content: str
+    picture: NotRequired[bool]
 
 
 class ChatFormat:
@@ -44,14 +45,16 @@ class ChatFormat:
 
     Args:
         tokenizer: The model's tokenizer. Without a chat template, a plain format is used.
+        picture_mark: Text that stands for a picture; empty for a model that sees none.
 
     Raises:
         InputError: If the template rewrites earlier turns, or no end-of-turn token
             can be found.
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, picture_mark: str = "") -> None:
         """Learn the template's shape by rendering it; see the class for the arguments."""
+        self._picture_mark = picture_mark
         self._tokenizer = tokenizer
         self._template = None if tokenizer.chat_template else _PLAIN_TEMPLATE
         self._bos = self._leading_bos()
@@ -96,7 +99,7 @@ class ChatFormat:
             last: The last id of the action. If that is the end-of-turn token, it is
                 not repeated; otherwise (cut by a limit) the turn is closed first.
         """
-        ids = self._tail(message["role"], message["content"])
+        ids = self._tail(message["role"], message["content"], message.get("picture", False))
         return list(ids[1:] if last == self.end_id else ids)
 
     def command(self, text: str) -> tuple[int, ...]:
@@ -116,8 +119,8 @@ class ChatFormat:
     def _compute_command(self, text: str) -> tuple[int, ...]:
         return (*self.encode(text), self.end_id)
 
-    def _compute_tail(self, role: str, content: str) -> tuple[int, ...]:
-        turn = self._clean({"role": role, "content": content})
+    def _compute_tail(self, role: str, content: str, picture: bool) -> tuple[int, ...]:
+        turn = self._clean({"role": role, "content": content, "picture": picture})
         if turn["role"] != "user":
             raise InputError(f"the next message must be the user's, got role {role!r}")
         text = self._after([{"role": "user", "content": _ASK}], turn)
@@ -200,7 +203,12 @@ class ChatFormat:
         return list(encoded)
 
     def _clean(self, message: Message) -> Message:
-        return {"role": message["role"], "content": self._defuse(message["content"])}
+        content = self._defuse(message["content"])
+        if message.get("picture"):
+            if not self._picture_mark:
+                raise InputError("a message has a picture, but this model sees none; use a model that does")
+            content = self._picture_mark + content
+        return {"role": message["role"], "content": content}
 
     def _defuse(self, text: str) -> str:
         for control in self._controls:

@@ -9,12 +9,15 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import huggingface_hub
 import torch
+from transformers import PretrainedConfig
 
 from rla_agents.llm.smollm2 import smollm2_folder
 from rla_agents.llm.transformers_backend import TransformersModel
+from rla_agents.llm.vision import VISION_FAMILIES, VisionModel
 from rla_envs.errors import InputError, unknown_name
 
 
@@ -71,7 +74,8 @@ def load_model(
     if name in _EMBEDDED:
         return TransformersModel.from_folder(_EMBEDDED[name](), place, dtype)
     if isinstance(name_or_path, Path) or Path(name).is_dir() or name.startswith((".", "/", "~")):
-        return TransformersModel.from_folder(Path(name).expanduser(), place, dtype)
+        folder = Path(name).expanduser()
+        return _class_of(str(folder), local=True).from_folder(folder, place, dtype)
     if name.count("/") == 1 and all(name.split("/")):
         return _from_hub(name, place, dtype)
     raise unknown_name("model", name, _EMBEDDED)
@@ -80,7 +84,7 @@ def load_model(
 def _from_hub(name: str, device: torch.device, dtype: torch.dtype | None) -> TransformersModel:
     """Read a model from the hub's local cache, or else from the hub."""
     try:
-        return TransformersModel.from_pretrained(name, device, dtype, local=True)
+        return _class_of(name, local=True).from_pretrained(name, device, dtype, local=True)
     except InputError:
         # Asked first: the hub's own client tries for most of a minute before it gives up.
         if not _reachable(huggingface_hub.constants.ENDPOINT):
@@ -88,7 +92,16 @@ def _from_hub(name: str, device: torch.device, dtype: torch.dtype | None) -> Tra
                 f"the model {name!r} is not in the local Hugging Face cache, and the hub cannot be reached "
                 f"from here; give a local folder or an embedded model ({', '.join(model_names())})"
             ) from None
-    return TransformersModel.from_pretrained(name, device, dtype, local=False)
+    return _class_of(name, local=False).from_pretrained(name, device, dtype, local=False)
+
+
+def _class_of(name: str, *, local: bool) -> type[TransformersModel]:
+    """Return who reads a model: by its configuration, one that sees or one that does not."""
+    try:
+        found: Any = PretrainedConfig.get_config_dict(name, local_files_only=local)
+    except (OSError, ValueError):  # reading the model says what is wrong
+        return TransformersModel
+    return VisionModel if found[0].get("model_type") in VISION_FAMILIES else TransformersModel
 
 
 def _reachable(address: str) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
 
-from rla_agents.llm.base import Allowed, Generated, Sampling, TokenSequence
+from rla_agents.llm.base import Allowed, Generated, Picture, Sampling, TokenSequence
 from rla_agents.llm.constrained import CandidateWalk, ChoiceTable
 from rla_agents.llm.kv_cache import RaggedCache
 from rla_envs.errors import InputError
@@ -51,9 +51,15 @@ class TransformersSession:
         """Return a row's sequence, the object itself."""
         return self._sequences[row]
 
-    def append(self, row: int, ids: Sequence[int]) -> None:
+    def append(self, row: int, ids: Sequence[int], pictures: Sequence[Picture] = ()) -> None:
         """Append ids that were not sampled."""
+        if pictures:
+            raise InputError("a picture was appended, but this model sees none; use a model that does")
         self._sequences[row].ids.extend(ids)
+
+    def shorten(self, row: int, length: int) -> TokenSequence | None:
+        """Return None: without pictures there is nothing to leave out."""
+        return None
 
     def room(self, row: int) -> int:
         """Return how many more ids fit into the model's context."""
@@ -152,9 +158,12 @@ class TransformersSession:
     def _forward(self, rows: Sequence[int]) -> torch.Tensor:
         """Read what the rows have not read yet; return the logits after each row's last id."""
         pending = {row: tuple(self._sequences[row].ids[self._read[row] :]) for row in rows}
-        leaders: dict[tuple[int, ...], int] = {}
+        leaders: dict[tuple[tuple[int, ...], tuple[str, ...]], int] = {}
         # Only rows from the start on can share: later equal tokens have different pasts.
-        leader = {row: row if self._read[row] else leaders.setdefault(pending[row], row) for row in rows}
+        leader = {
+            row: row if self._read[row] else leaders.setdefault((pending[row], self._digests(row)), row)
+            for row in rows
+        }
         reading = sorted(set(leader.values()), key=lambda row: (len(pending[row]), row))
         logits: dict[int, torch.Tensor] = {}
         for part in _passes(reading, [len(pending[row]) for row in reading]):
@@ -164,7 +173,18 @@ class TransformersSession:
             self._cache.copy_rows([leader[row] for row in followers], followers)
         for row in rows:
             self._read[row] = len(self._sequences[row].ids)
+        self._followed(leader)
         return torch.stack([logits[leader[row]] for row in rows])
+
+    def _digests(self, row: int) -> tuple[str, ...]:
+        return tuple(placed.picture.digest for placed in self._sequences[row].pictures)
+
+    def _followed(self, leader: Mapping[int, int]) -> None:
+        """Note that each row has read what its leader has."""
+
+    def _inputs(self, rows: Sequence[int], columns: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return what the model takes besides ids, when it reads these columns of the rows."""
+        return {}
 
     def _pass(self, rows: Sequence[int], pending: Sequence[tuple[int, ...]]) -> torch.Tensor:
         device = self._model.device
@@ -183,7 +203,8 @@ class TransformersSession:
             int((start + last).max()) + 1,
         )
         select = (torch.arange(len(rows), device=device), (lengths - 1).to(device))
-        return self._model.logits(ids.to(device), select, positions, self._cache)
+        inputs = self._inputs(rows, positions)
+        return self._model.logits(ids.to(device), select, positions, self._cache, **inputs)
 
 
 class _Action:

@@ -13,7 +13,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers import logging as transformers_logging
 
-from rla_agents.llm.base import TrainItem
+from rla_agents.llm.base import Picture, TrainItem
 from rla_agents.llm.chat import ChatFormat
 from rla_agents.llm.constrained import ChoiceTable
 from rla_agents.llm.kv_cache import RaggedCache
@@ -37,16 +37,20 @@ class TransformersModel:
             window) and that takes explicit positions.
         tokenizer: Its tokenizer.
 
+        picture_mark: Text that stands for a picture in a message, for a model that sees.
+
     Raises:
         InputError: If the family is not supported.
     """
 
-    def __init__(self, module: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(
+        self, module: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, picture_mark: str = ""
+    ) -> None:
         """Wrap a model and its tokenizer; see the class for the arguments."""
         # Half of what transformers offers has no types.
         self.module: Any = module
         self.tokenizer = tokenizer
-        self.chat = ChatFormat(tokenizer)
+        self.chat = ChatFormat(tokenizer, picture_mark)
         self.eval()
         parameters = inspect.signature(module.forward).parameters
         name = type(module).__name__
@@ -103,8 +107,17 @@ class TransformersModel:
         self._fingerprint = self._weights_fingerprint()
         self._version = version
 
-    def open(self, prompts: Sequence[Sequence[int]]) -> TransformersSession:
+    @property
+    def sees(self) -> bool:
+        """Whether messages may have pictures."""
+        return False
+
+    def open(
+        self, prompts: Sequence[Sequence[int]], pictures: Sequence[Sequence[Picture]] = ()
+    ) -> TransformersSession:
         """Start one sequence per prompt."""
+        if any(pictures):
+            raise InputError("prompts with pictures were given, but this model sees none")
         return TransformersSession(self, prompts)
 
     @torch.no_grad()
@@ -133,7 +146,7 @@ class TransformersModel:
         ids = torch.tensor([item.ids + (0,) * (width - len(item.ids)) for item in items], device=self.device)
         row = torch.tensor(rows, device=self.device)
         position = torch.tensor([p for item in items for p in item.positions], device=self.device)
-        logits = self.logits(ids, (row, position - 1))
+        logits = self.logits(ids, (row, position - 1), None, None, **self._inputs(items, width))
         table = ChoiceTable([allowed for item in items for allowed in item.allowed], self.device)
         return table.logprobs(logits, ids[row, position], temperature)
 
@@ -143,6 +156,7 @@ class TransformersModel:
         select: tuple[torch.Tensor, torch.Tensor],
         positions: torch.Tensor | None = None,
         cache: RaggedCache | None = None,
+        **inputs: torch.Tensor,
     ) -> torch.Tensor:
         """Return the logits after some of the tokens, one line each.
 
@@ -151,6 +165,7 @@ class TransformersModel:
             select: Line and column of each token after which logits are wanted.
             positions: Position of each id, if a cache holds what came before.
             cache: That cache, already planned for these ids.
+            **inputs: What the family takes besides.
         """
 
         def pick(_: torch.nn.Module, args: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
@@ -166,6 +181,7 @@ class TransformersModel:
                 "position_ids": positions,
                 "attention_mask": self._masks(positions, cache.get_seq_length()),
             }
+        arguments |= inputs
         head = self._head()
         handle = head.register_forward_pre_hook(pick)
         try:
@@ -204,7 +220,7 @@ class TransformersModel:
             InputError: If the folder holds no readable model, or one of another shape.
                 The weights are then as before.
         """
-        other = TransformersModel.from_folder(folder, self.device, self.module.dtype).module
+        other = type(self).from_folder(folder, self.device, self.module.dtype).module
         own, saved = dict(self.module.named_parameters()), dict(other.named_parameters())
         if {k: v.shape for k, v in own.items()} != {k: v.shape for k, v in saved.items()}:
             raise InputError(f"the model in {folder} has another shape than the one it should replace")
@@ -241,11 +257,18 @@ class TransformersModel:
         cls, name: str, device: str | torch.device, dtype: torch.dtype | None, *, local: bool
     ) -> TransformersModel:
         """Read a model from a folder or, unless ``local``, from the Hugging Face hub; never run its code."""
+        return cls(*cls._read(AutoModelForCausalLM, name, device, dtype, local))
+
+    @classmethod
+    def _read(
+        cls, auto: Any, name: str, device: str | torch.device, dtype: torch.dtype | None, local: bool
+    ) -> tuple[Any, Any]:
+        """Return the module and the tokenizer."""
         options: dict[str, Any] = {"local_files_only": local, "trust_remote_code": False}
         try:
             with _no_progress_bars():
                 tokenizer = AutoTokenizer.from_pretrained(name, **options)
-                loaded: Any = AutoModelForCausalLM.from_pretrained(
+                loaded: Any = auto.from_pretrained(
                     name,
                     dtype=dtype or torch.float32,
                     use_safetensors=True,
@@ -261,7 +284,11 @@ class TransformersModel:
             raise InputError(
                 f"the weights in {name} are incomplete: {len(missing)} missing, first {missing[0]}"
             )
-        return cls(module.to(device), tokenizer)
+        return module.to(device), tokenizer
+
+    def _inputs(self, items: Sequence[TrainItem], width: int) -> dict[str, torch.Tensor]:
+        """Return what the module takes besides ids, when it reads these items padded to a width."""
+        return {}
 
     def _head(self) -> Any:
         return self.module.get_output_embeddings()

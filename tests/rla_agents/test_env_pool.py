@@ -257,3 +257,8 @@ def test_an_interrupt_of_the_group_leaves_ending_the_workers_to_the_parent(paren
     assert process.returncode == -signal.SIGINT
     assert errors.count("Traceback") == 1  # the parent's own KeyboardInterrupt
     assert all(ended(pid) for pid in workers)
+
+
+def test_workers_load_no_language_models():
+    code = "import sys, rla_agents.env_pool; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
