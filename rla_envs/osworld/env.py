@@ -48,7 +48,7 @@ from rla_envs.osworld.sources import (
     TaskSource,
 )
 from rla_envs.osworld.tasks import Score
-from rla_envs.task import Task, TaskCheck, TaskEdit
+from rla_envs.task import Task, TaskCheck, TaskEdit, require_task
 
 _MOST_SETTLE = 600.0
 
@@ -187,6 +187,7 @@ class OSWorldEnv(AdaptiveEnv[Observation, Any]):
         Official tasks come without a solution: they are valid if they can be
         set up and scored here, and have no witness, except FAIL for infeasible ones.
         """
+        require_task(task, "check_task")
         try:
             if task.env_id != self.task_env_id:
                 raise InputError(f"expected a task of {self.task_env_id}, got one of {task.env_id}")
