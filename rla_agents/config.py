@@ -51,8 +51,8 @@ class EnvConfig:
     """Which share of its tasks to train on."""
     difficulty: Arguments = field(default_factory=dict)
     """Difficulty parameters that stay fixed; the curriculum moves the others."""
-    arguments: Arguments = field(default_factory=dict)
-    """Further keywords of the environment: `data=alfred` plays alfworld's own games."""
+    arguments: Keywords = field(default_factory=dict)
+    """Further keywords of the environment: `data=alfred` plays alfworld's own games; lists as in TOML."""
     workers: int = 0
     """Processes that run environments; 0 runs them in this one."""
 

@@ -221,3 +221,11 @@ def test_a_curriculum_takes_lists_and_tables(tmp_path, how):
 def test_a_table_that_is_not_toml_is_one_line():
     with pytest.raises(InputError, match="grid: expected a list or table as in TOML"):
         load_config(None, ["--curriculum.arguments", "grid={5, 8"])
+
+
+def test_keywords_of_the_environment_may_be_lists(tmp_path):
+    words = ["--env", "RLA/OSWorld-v0", "--env.arguments", "family=text_append", 'observation=["screenshot"]']
+    config = load_config(args=words)
+    assert config.env.arguments == {"family": "text_append", "observation": ["screenshot"]}
+    save_config(config, tmp_path / "config.toml")
+    assert load_config(tmp_path / "config.toml") == config
