@@ -172,9 +172,9 @@ class OSWorldEnv(AdaptiveEnv[Observation, Any]):
         self._desktops = DesktopSource(
             functools.partial(
                 open_desktop, provider, self.screen_size, address, image, office=self._source.uses_office
-            ),
-            ahead=provider == "local",
+            )
         )
+        self._prepares = provider == "local"
         self._episode: Episode | None = None
         self._view: View | None = None
         self._score: Score | None = None
@@ -266,6 +266,8 @@ class OSWorldEnv(AdaptiveEnv[Observation, Any]):
             except InfrastructureError:
                 if attempt == self._retries:
                     raise
+        if self._prepares:  # not before: this reset would wait for the processor
+            self._desktops.prepare()
         return Turn(self._observation())
 
     def _act(self, action: Any) -> Turn[Observation]:

@@ -87,19 +87,18 @@ def check_screen_size(screen_size: object) -> tuple[int, int]:
 
 
 class DesktopSource:
-    """Hands out one fresh desktop after another, and starts the next while one is in use.
+    """Hands out one fresh desktop after another; the next can be started while one is in use.
 
     A desktop that starts in the background takes time from the one in use,
     about a second of one core, and saves as much at the next reset.
 
     Args:
         open_one: Starts a desktop.
-        ahead: Whether to start the next one in the background.
     """
 
-    def __init__(self, open_one: Callable[[], Desktop], ahead: bool = True) -> None:
+    def __init__(self, open_one: Callable[[], Desktop]) -> None:
         """Start nothing yet."""
-        self._open_one, self._ahead = open_one, ahead
+        self._open_one = open_one
         self._next: _Pending | None = None
 
     def take(self) -> Desktop:
@@ -110,11 +109,12 @@ class DesktopSource:
         """
         pending, self._next = self._next, None
         desktop = None if pending is None else pending.wait()
-        if desktop is None:
-            desktop = self._open_one()
-        if self._ahead:
+        return self._open_one() if desktop is None else desktop
+
+    def prepare(self) -> None:
+        """Start the next desktop in the background, if that has not been done."""
+        if self._next is None:
             self._next = _Pending(self._open_one)
-        return desktop
 
     def close(self) -> None:
         """End the desktop that nobody has taken."""
