@@ -106,6 +106,10 @@ def test_text_cannot_forge_a_picture_and_the_native_size_is_told():
     assert ids.count(pad) == FEATURES * len(trajectory.sequence.pictures)
     assert "The screen is 128 x 72 pixels." in model.chat.text(ids)
     assert all(model.features(p.picture) == FEATURES for p in trajectory.sequence.pictures)
+    # The picture stands in front of the message's text, as the family's own template writes it.
+    before = model.chat.encode("user\n")
+    for placed in trajectory.sequence.pictures:
+        assert ids[placed.start - len(before) : placed.start] == before
 
 
 def test_actions_reach_the_environment_as_they_were_said():
@@ -126,6 +130,15 @@ def test_a_model_that_sees_nothing_reads_the_tree():
         (after,) = pool.step({0: "odd"})
         assert after.observation == "an odd length"
         assert after.picture.shape == (72, 128, 3)
+
+
+def test_workers_send_the_same_screens():
+    def shown(workers):
+        with EnvPool(SCREEN, {}, workers, sees=True) as pool:
+            seen = pool.reset(pool.sample([(None, (1,))]), 0) + pool.step({0: "odd"})
+        return [(one.observation, Picture(one.picture)) for one in seen]
+
+    assert shown(1) == shown(0)
 
 
 def half_a_picture_short():
@@ -202,8 +215,13 @@ def test_the_vision_part_learns_too():
 
 
 def test_without_room_for_one_picture_the_episode_ends():
-    (trajectory,) = play(tiny_vision_model(), count=1, max_context=20)
+    (whole,) = play(tiny_vision_model(), count=1)
+    opening = whole.sequence.spans[0].start
+    # Blind there would be room, but the newest picture is never left out.
+    (trajectory,) = play(tiny_vision_model(), count=1, max_context=opening + 5)
     assert (trajectory.stop, trajectory.turns, trajectory.earlier) == ("context", [], [])
+    (trajectory,) = play(tiny_vision_model(), count=1, max_context=opening + 6)
+    assert len(trajectory.turns) == 1
 
 
 def test_a_model_reads_all_again_after_its_weights_changed(seeing):
