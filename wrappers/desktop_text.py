@@ -3,52 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, SupportsFloat, cast
-from xml.etree import ElementTree
 
 import gymnasium as gym
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
 from rla_envs.errors import InputError
+from rla_envs.osworld.elements import Element, list_elements
 from rla_envs.spaces import Unicode
 from wrappers.curricula.base import check_number
 
 KEYS = ("enter", "tab", "escape", "delete", "ctrl+a", "ctrl+s", "ctrl+end")
 """Keys that can be pressed by a listed command."""
 
-_STATE = "{https://accessibility.ubuntu.example.org/ns/state}"
-_PLACE = "{https://accessibility.ubuntu.example.org/ns/component}"
-_CLICKED = frozenset(
-    {
-        "push-button", "toggle-button", "radio-button", "check-box", "combo-box", "menu", "menu-item",
-        "check-menu-item", "radio-menu-item", "page-tab", "link", "list-item", "tree-item", "icon",
-        "table-cell", "column-header", "spin-button", "entry", "text", "password-text", "terminal",
-        "paragraph", "document-text", "slider",
-    }
-)  # fmt: skip
-"""Roles that a click does something with."""
-_WRITTEN = frozenset({"entry", "text", "password-text", "terminal", "paragraph", "table-cell", "spin-button"})
-"""Roles whose text is shown."""
-
-_PAIR = re.compile(r"\((-?\d+), (-?\d+)\)")
 _QUOTED = re.compile(
     r"\"([^\"\n]{1,80})\"|'([^'\n]{1,80})'|“([^”\n]{1,80})”|(?<![\w.])(-?\d+(?:\.\d+)?)(?![\w.])"
 )
-_SHOWN_TEXT = 120
 _LONGEST = 1 << 20
-
-
-@dataclass(frozen=True)
-class _Element:
-    """Something on the screen that can be clicked: what it is, and the middle of it in pixels."""
-
-    key: tuple[str, str, int]
-    line: str
-    x: int
-    y: int
 
 
 class DesktopText(gym.Wrapper[str, str, dict[str, Any], str], RecordConstructorArgs):
@@ -101,7 +74,7 @@ class DesktopText(gym.Wrapper[str, str, dict[str, Any], str], RecordConstructorA
         self.observation_space = Unicode(_LONGEST)
         self.action_space = Unicode(_LONGEST)
         self._numbers: dict[tuple[str, str, int], int] = {}
-        self._shown: dict[int, _Element] = {}
+        self._shown: dict[int, Element] = {}
         self._texts: tuple[str, ...] = ()
 
     def reset(
@@ -152,7 +125,7 @@ class DesktopText(gym.Wrapper[str, str, dict[str, Any], str], RecordConstructorA
     def _look(self, observation: Mapping[str, Any]) -> str:
         """Number what is on the screen; return the lines that are new or changed."""
         before, self._shown = self._shown, {}
-        for element in self._elements(str(observation["accessibility_tree"])):
+        for element in list_elements(str(observation["accessibility_tree"]), self.max_elements):
             number = self._numbers.setdefault(element.key, len(self._numbers) + 1)
             self._shown[number] = element
         lines = [
@@ -164,19 +137,6 @@ class DesktopText(gym.Wrapper[str, str, dict[str, Any], str], RecordConstructorA
         if gone:
             lines.append(f"gone: {' '.join(gone)}")
         return "\n".join(lines) or "nothing changed"
-
-    def _elements(self, tree: str) -> Iterator[_Element]:
-        try:
-            root = ElementTree.fromstring(tree)
-        except ElementTree.ParseError as error:
-            raise InputError(f"accessibility_tree: expected XML, got {tree[:60]!r}: {error}") from error
-        times: dict[tuple[str, str], int] = {}
-        left = self.max_elements
-        for node in root.iter():
-            element = _read(node, times) if node.tag in _CLICKED else None
-            if element is not None and left:
-                left -= 1
-                yield element
 
     def _with_commands(self, info: dict[str, Any]) -> dict[str, Any]:
         commands = [f"click {number}" for number in self._shown]
@@ -199,25 +159,3 @@ def make_text(
     kwargs = {"observation": ["accessibility_tree"], **env_kwargs}
     env = gym.make(env_id, disable_env_checker=True, render_mode=render_mode, **kwargs)
     return DesktopText(env, max_elements=max_elements)
-
-
-def _read(node: ElementTree.Element, times: dict[tuple[str, str], int]) -> _Element | None:
-    """Return the element that a node stands for; None if there is nothing to be clicked."""
-    place = _PAIR.fullmatch(node.get(f"{_PLACE}screencoord", ""))
-    size = _PAIR.fullmatch(node.get(f"{_PLACE}size", ""))
-    if node.get(f"{_STATE}showing") != "true" or place is None or size is None:
-        return None
-    (x, y), (width, height) = map(int, place.groups()), map(int, size.groups())
-    name = " ".join(node.get("name", "").split())
-    text = " ".join("".join(node.itertext()).split()) if node.tag in _WRITTEN else ""
-    middle = (x + width // 2, y + height // 2)
-    if min(width, height) <= 0 or min(middle) < 0 or not (name or node.tag in _WRITTEN):
-        return None
-    times[node.tag, name] = occurrence = times.get((node.tag, name), 0) + 1
-    line = f'{node.tag} "{name}"' if name else node.tag
-    if text and text != name:
-        line += f": {text[:_SHOWN_TEXT]}"
-    for state in ("focused", "checked", "selected"):
-        if node.get(f"{_STATE}{state}") == "true":
-            line += f" ({state})"
-    return _Element((node.tag, name, occurrence), line, *middle)

@@ -87,4 +87,6 @@ def inline(folder: Path, episodes: Sequence[Row]) -> str:
         return ""
     if len(done) == total:
         return " Screenshots are small copies."
-    return f" {len(done)} of {total} screenshots are small copies; the others are links into the run's folder."
+    return (
+        f" {len(done)} of {total} screenshots are small copies; the others are links into the run's folder."
+    )

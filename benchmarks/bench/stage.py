@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -18,7 +20,9 @@ from rla_envs.adaptive import AdaptiveEnv
 from rla_envs.difficulty import parse_difficulty
 from rla_envs.errors import InputError
 from rla_envs.spaces import Unicode
-from rla_envs.task import Task
+from rla_envs.task import Task, canonical_json
+
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 class Seen(NamedTuple):
@@ -101,7 +105,9 @@ class Stage:
     def __init__(self, suite: Suite) -> None:
         """Keep the suite; environments are made when first used."""
         self._suite = suite
-        self._envs: dict[str, gym.Env[Any, Any]] = {}
+        self._env_key = ""
+        self._made: gym.Env[Any, Any] | None = None
+        self._running: gym.Env[Any, Any] | None = None
         self._listed: dict[str, Sequence[Task]] = {}
 
     def contents(self, index: int) -> Contents:
@@ -151,15 +157,19 @@ class Stage:
 
     def step(self, action: Any) -> Seen:
         """Play one action, as ``action_space.to_jsonable([action])`` gives it."""
-        chosen = self._running.action_space.from_jsonable(action)[0]
-        observation, reward, terminated, truncated, info = self._running.step(chosen)
+        env = self._running
+        if env is None:
+            raise InputError("no episode has begun; call begin()")
+        chosen = env.action_space.from_jsonable(action)[0]
+        observation, reward, terminated, truncated, info = env.step(chosen)
         seen = self._seen(observation, info)
         return seen._replace(reward=float(reward), terminated=bool(terminated), truncated=bool(truncated))
 
     def close(self) -> None:
-        """Close the environments."""
-        for env in self._envs.values():
-            env.close()
+        """Close the environment."""
+        made, self._made, self._running = self._made, None, None
+        if made is not None:
+            made.close()
 
     def _seen(self, observation: Any, info: dict[str, Any]) -> Seen:
         verdict = info["rla"]
@@ -175,15 +185,21 @@ class Stage:
         )
 
     def _running_view(self) -> str:
-        env = getattr(self, "_running", None)
+        env = self._running
         drawn = env.render() if env is not None and env.render_mode == "ansi" else ""
         return drawn if isinstance(drawn, str) else ""
 
     def _env(self, index: int) -> gym.Env[Any, Any]:
+        """Return the environment of a cell, the last one that was used if it is made the same way.
+
+        One is held at a time: each may own gigabytes, or desktops.
+        """
         cell = self._suite.cells[index]
-        if cell.name not in self._envs:
-            self._envs[cell.name] = _made(cell.env_id, cell.env)
-        return self._envs[cell.name]
+        key = canonical_json([cell.env_id, cell.env])
+        if self._made is None or key != self._env_key:
+            self.close()
+            self._made, self._env_key = _made(cell.env_id, _with_variables(cell.env)), key
+        return self._made
 
     def _source(self, index: int) -> AdaptiveEnv[Any, Any]:
         source = self._env(index).unwrapped
@@ -210,6 +226,18 @@ class Stage:
         # By name and not by place, so that a cell's tasks stay when others come or go.
         key = (self._suite.seed, zlib.crc32(cell.name.encode()), number)
         return self._source(index).sample_task(cell.difficulty, np.random.default_rng(key))
+
+
+def _with_variables(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return keywords with the values of the environment variables that they name."""
+    filled = dict(kwargs)
+    for key, value in kwargs.items():
+        named = _VARIABLE.fullmatch(value) if isinstance(value, str) else None
+        if named:
+            filled[key] = os.environ.get(named[1], "")
+            if not filled[key]:
+                raise InputError(f"{key}: set the environment variable {named[1]} to where the data lies")
+    return filled
 
 
 def _made(env_id: str, kwargs: Mapping[str, Any]) -> gym.Env[Any, Any]:

@@ -25,7 +25,8 @@ class Cell:
         env_id: Registered id of the environment, or ``"module:ID"``.
         tasks: How many tasks are drawn; 0 takes every task of a data set
             (the environment's ``all_tasks()``), in its order.
-        env: Keywords of the environment.
+        env: Keywords of the environment. A text ``"${NAME}"`` stands for the environment variable NAME:
+            where data lies on a machine is no part of a suite.
         difficulty: Parameters of the drawn tasks; those not named take their defaults or are drawn.
         only: With ``tasks = 0``: keep the tasks whose difficulty has these values.
     """

@@ -31,6 +31,7 @@ from rla_envs.osworld.desktop.opening import (
     open_desktop,
 )
 from rla_envs.osworld.difficulty import PARAMETERS
+from rla_envs.osworld.elements import describe_elements
 from rla_envs.osworld.episode import Episode
 from rla_envs.osworld.observation import (
     PARTS,
@@ -51,6 +52,7 @@ from rla_envs.osworld.tasks import Score
 from rla_envs.task import Task, TaskCheck, TaskEdit, require_task
 
 _MOST_SETTLE = 600.0
+_MOST_DRAWN = 100
 
 
 class OSWorldEnv(AdaptiveEnv[Observation, Any]):
@@ -116,7 +118,8 @@ class OSWorldEnv(AdaptiveEnv[Observation, Any]):
             :data:`rla_envs.osworld.difficulty.PARAMETERS`. Official tasks have
             ``steps`` only, the step budget.
         render_mode: ``"rgb_array"`` (the screenshot last seen), ``"ansi"``
-            (instruction and tree last seen) or None.
+            (the instruction, and a line for each of the first 100 elements
+            last seen that can be clicked) or None.
 
     Raises:
         InputError: On a value that is not one of these, or a task file that cannot be used here.
@@ -227,12 +230,14 @@ class OSWorldEnv(AdaptiveEnv[Observation, Any]):
         return observation, self._gained if self._partial else reward, terminated, truncated, info
 
     def render(self) -> Any:
-        """Return what was last seen: the screenshot, or the instruction and the tree as text."""
+        """Return what was last seen: the screenshot, or the instruction and a line for each element."""
         if self.render_mode is None or self._view is None:
             return None
         if self.render_mode == "rgb_array":
             return self._view.screenshot
-        return f"{self._instruction}\n\n{self._view.accessibility_tree}"
+        tree = self._view.accessibility_tree
+        shown = describe_elements(tree, _MOST_DRAWN) if tree else ""
+        return f"{self._instruction}\n\n{shown}" if shown else self._instruction
 
     def close(self) -> None:
         """End the desktops; the next reset starts another."""

@@ -1,4 +1,5 @@
 import gc
+import json
 
 import pytest
 
@@ -8,19 +9,23 @@ from rla_agents.cli import main
 from rla_envs.coding import load_problems
 from rla_envs.errors import InputError
 
-ON_DISK = ("alfworld-seen", "alfworld-unseen", "livebench-")
+ON_DISK = ("alfworld-seen", "alfworld-unseen", "livebench-", "osworld-official")
 TOY = 'name = "toy"\n[[cells]]\nname = "a"\nenv_id = "tests.rla_envs.toy_env:RLATest/Toy-v0"\ntasks = 3\n'
 
 
 @pytest.mark.parametrize("name", [name for name in suite_names() if not name.startswith(ON_DISK)])
 def test_every_cell_of_a_suite_can_be_played(name):
     suite = load_suite(name)
+    if name.startswith("osworld"):
+        pytest.importorskip("openpyxl", reason="OSWorld's documents")
     if any("AlfWorld" in cell.env_id for cell in suite.cells):
         pytest.importorskip("alfworld", reason="AlfWorld's games")
     stage = Stage(suite)
     for index, cell in enumerate(suite.cells):
         assert stage.contents(index).tasks == cell.tasks
-        if "Coding" not in cell.env_id:  # a sandbox for each would take a while; smoke plays one
+        if "OSWorld" in cell.env_id:  # a desktop for each would take minutes
+            assert stage._source(index).check_task(stage._task(index, 0)).witness
+        elif "Coding" not in cell.env_id:  # a sandbox for each would take a while; smoke plays one
             opening = stage.begin(index, 0, 0)
             assert opening.step_budget >= opening.optimal_length
     stage.close()
@@ -29,8 +34,10 @@ def test_every_cell_of_a_suite_can_be_played(name):
 @pytest.mark.parametrize("name", [name for name in suite_names() if name.startswith(ON_DISK)])
 def test_a_suite_of_files_that_are_not_there_says_what_to_do(name, tmp_path, monkeypatch):
     monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
+    monkeypatch.delenv("RLA_OSWORLD_TASKS", raising=False)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=rf"suite '{name}', cell .*(run alfworld-download|download)"):
+    asked = "run alfworld-download|download|set the environment variable RLA_OSWORLD_TASKS"
+    with pytest.raises(InputError, match=rf"suite '{name}', cell .*({asked})"):
         Stage(load_suite(name)).contents(0)
 
 
@@ -142,3 +149,38 @@ def test_a_fixed_set_of_problems_is_played_whole_the_easiest_first(tmp_path):
     levels = [task.difficulty["level"] for task in stage._tasks(0)]
     assert levels == sorted(levels)
     assert set(levels) == {1, 2, 3, 4}
+
+
+def test_where_data_lies_is_no_part_of_a_suite(tmp_path, monkeypatch):
+    task = {
+        "id": "none",
+        "snapshot": "os",
+        "instruction": "Fly to the moon.",
+        "source": "",
+        "config": [],
+        "related_apps": ["os"],
+        "evaluator": {"func": "infeasible"},
+    }
+    hashes = set()
+    for place in ("here", "there"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "none.json").write_text(json.dumps(task))
+        monkeypatch.setenv("RLA_OSWORLD_TASKS", str(tmp_path / place))
+        suite = load_suite("osworld-official")
+        hashes.add((suite.hash, *Stage(suite).contents(0)))
+    assert len(hashes) == 1
+    assert hashes.pop()[1] == 1
+
+
+def test_one_environment_is_held_at_a_time_and_kept_for_cells_that_are_made_alike(tmp_path):
+    path = tmp_path / "toy.toml"
+    cell = TOY.replace('name = "toy"\n', "")
+    other = cell.replace('"a"', '"c"') + 'env = { render_mode = "ansi" }\n'
+    path.write_text(TOY + cell.replace('"a"', '"b"') + other)
+    stage = Stage(load_suite(str(path)))
+    first = stage._env(0)
+    assert stage._env(1) is first
+    closed = []
+    first.close = lambda: closed.append(True)
+    assert stage._env(2) is not first
+    assert closed == [True]
