@@ -50,6 +50,7 @@ _OURS = {
 }
 _MODELS = {
     "openai": "benchmarks.bench.chat_agent:openai_agent",
+    "openai-vision": "benchmarks.bench.chat_agent:openai_vision_agent",
     "react": "benchmarks.bench.chat_agent:react_agent",
     "policy": "benchmarks.bench.trained:trained_agent",
 }
@@ -83,8 +84,8 @@ def find_agent(spec: str) -> AgentSpec:
     Args:
         spec: One of :func:`agent_names`; ``policy:MODEL`` (a policy of ours with an embedded model or a
             model's folder) or the folder of a training run; ``react:MODEL`` (the same models, asked to
-            think first); ``openai:MODEL@URL`` (an OpenAI-compatible server); ``module:Class``;
-            ``path/to/file.py:Class``.
+            think first); ``openai:MODEL@URL`` (an OpenAI-compatible server) or ``openai-vision:MODEL@URL``
+            (that also gets the screenshots of desktops); ``module:Class``; ``path/to/file.py:Class``.
 
     Raises:
         UnknownNameError: If it is none of these.
@@ -94,8 +95,9 @@ def find_agent(spec: str) -> AgentSpec:
         return AgentSpec(spec, *_OURS[spec])
     head, colon, rest = spec.partition(":")
     if head in _MODELS and colon:
-        if not rest or (head == "openai" and "@http" not in rest):
-            form = "openai:MODEL@URL" if head == "openai" else f"{head}:MODEL"
+        served = head.startswith("openai")
+        if not rest or (served and "@http" not in rest):
+            form = f"{head}:MODEL@URL" if served else f"{head}:MODEL"
             raise InputError(f"agent {spec!r}: expected {form}")
         return AgentSpec(re.sub(r"//[^@/]*@", "//", spec), _MODELS[head], "model", rest)
     if Path(spec, "config.toml").is_file():

@@ -7,22 +7,31 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.bench.desktop import is_desktop, random_action
 from rla_envs.errors import InputError
 
 
 class RandomAgent:
-    """Draws an admissible command, where the environment lists them, else an action of its space."""
+    """Draws an admissible command, where the environment lists them, else an action of its space.
+
+    A random text is no action on a desktop: there it draws clicks, keys and words.
+    """
 
     def reset(self, task_info: Mapping[str, Any]) -> None:
         """Seed the draws with the episode's seed."""
         self._rng = np.random.default_rng(task_info["seed"])
         self._space = task_info["action_space"]
         self._space.seed(task_info["seed"] % (1 << 32))
+        self._seen = task_info.get("observation_space")
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
         """Return a random action."""
         commands = info.get("admissible_commands")
-        return commands[int(self._rng.integers(len(commands)))] if commands else self._space.sample()
+        if commands:
+            return commands[int(self._rng.integers(len(commands)))]
+        if is_desktop(self._seen, self._space):
+            return random_action(observation, self._seen, self._rng)
+        return self._space.sample()
 
 
 class FirstAdmissible:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 
 import httpx
 import numpy as np
 from gymnasium import spaces
 
+from benchmarks.bench.desktop import INSTRUCTIONS, data_uri, described, is_desktop
 from rla_envs.errors import InfrastructureError, InputError
 from rla_envs.spaces import Unicode
 
 if TYPE_CHECKING:  # a served model needs no torch here
     from rla_agents.llm.chat import Message
+
+Turn: TypeAlias = dict[str, Any]
+"""A message: ``role``, and ``content`` as text or as OpenAI's list of text and ``image_url`` parts."""
 
 _INSTRUCTIONS = (
     "You act in an environment to solve a task. Each message shows what you see after your last action. "
@@ -23,6 +27,7 @@ _INSTRUCTIONS = (
     "Thought: ...\nAction: ..."
 )
 _ACTION = re.compile(r"^\W*action\W*:[\s`*]*(.*?)[\s`*]*$", re.IGNORECASE | re.MULTILINE)
+_EARLIER = "(an earlier screen)"
 _MAX_TOKENS = 1024
 _SECONDS = 300.0
 _TOO_LONG = (400, 413)
@@ -46,7 +51,7 @@ class Completion(NamedTuple):
 class Client(Protocol):
     """Answers a conversation."""
 
-    def complete(self, messages: list[Message]) -> Completion:
+    def complete(self, messages: list[Turn]) -> Completion:
         """Return the model's next message."""
 
     def close(self) -> None:
@@ -57,6 +62,12 @@ def openai_agent(source: str) -> ChatAgent:
     """Return an agent of ``MODEL@URL``, an OpenAI-compatible server; its key is read from OPENAI_API_KEY."""
     model, _, url = source.partition("@http")
     return ChatAgent(OpenAIClient(model, f"http{url}"))
+
+
+def openai_vision_agent(source: str) -> ChatAgent:
+    """Return an agent as :func:`openai_agent`, of a model that is also shown the screenshot of a desktop."""
+    model, _, url = source.partition("@http")
+    return ChatAgent(OpenAIClient(model, f"http{url}"), pictures=True)
 
 
 def react_agent(source: str) -> ChatAgent:
@@ -79,7 +90,7 @@ class OpenAIClient:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._http = httpx.Client(headers=headers, timeout=_SECONDS, transport=httpx.HTTPTransport(retries=2))
 
-    def complete(self, messages: list[Message]) -> Completion:
+    def complete(self, messages: list[Turn]) -> Completion:
         """Return the model's next message, at temperature 0.
 
         Raises:
@@ -124,13 +135,13 @@ class LocalClient:
         self._model = load_model(source)
         self._sampling = Sampling(max_tokens=min(_MAX_TOKENS, self._model.context_length // 4), greedy=True)
 
-    def complete(self, messages: list[Message]) -> Completion:
+    def complete(self, messages: list[Turn]) -> Completion:
         """Return the model's next message.
 
         Raises:
             InputError: If the conversation does not fit the model.
         """
-        ids = self._model.chat.first(messages)
+        ids = self._model.chat.first(cast("list[Message]", messages))
         if len(ids) + self._sampling.max_tokens > self._model.context_length:
             raise InputError(f"the episode is longer than the model's {self._model.context_length} tokens")
         drawn = self._model.open([ids]).generate([0], self._sampling)[0]
@@ -146,13 +157,18 @@ class ChatAgent:
     Where an environment takes whole answers (a program with its reasons), the
     model is asked nothing more and its whole message is the action.
 
+    On a desktop the model reads the instruction and a line for each element of
+    the accessibility tree. Only the newest screen is kept in the conversation;
+    of those before it the model sees what it answered.
+
     Args:
         client: The model.
+        pictures: Whether it is also shown the screenshot, as OpenAI's ``image_url``.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, pictures: bool = False) -> None:
         """Keep the client."""
-        self._client = client
+        self._client, self._pictures = client, pictures
 
     def reset(self, task_info: Mapping[str, Any]) -> None:
         """Begin a new conversation.
@@ -164,11 +180,15 @@ class ChatAgent:
         if not isinstance(self._space, Unicode | spaces.Discrete):
             raise InputError(f"expected actions that are text or a number, got {self._space}")
         self._whole = task_info["whole_answers"]
-        self._messages: list[Message] = [] if self._whole else [{"role": "system", "content": _INSTRUCTIONS}]
+        self._desktop = is_desktop(task_info.get("observation_space"), self._space)
+        told = INSTRUCTIONS if self._desktop else _INSTRUCTIONS
+        self._messages: list[Turn] = [] if self._whole else [{"role": "system", "content": told}]
         self._tokens = [0, 0]
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> str | int:
         """Return the action that the model's answer names."""
+        if self._desktop and len(self._messages) > 1:
+            self._messages[-2]["content"] = _EARLIER
         self._messages.append({"role": "user", "content": self._shown(observation, info)})
         answer = self._client.complete(self._messages)
         self._messages.append({"role": "assistant", "content": answer.text})
@@ -183,7 +203,12 @@ class ChatAgent:
         """Close the client."""
         self._client.close()
 
-    def _shown(self, observation: Any, info: Mapping[str, Any]) -> str:
+    def _shown(self, observation: Any, info: Mapping[str, Any]) -> str | list[dict[str, Any]]:
+        if self._desktop:
+            text, picture = described(observation, info), data_uri(observation) if self._pictures else ""
+            if not picture:
+                return text
+            return [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": picture}}]
         if isinstance(observation, str):
             text = observation
         else:
@@ -199,6 +224,8 @@ class ChatAgent:
         return text
 
     def _action(self, answer: str) -> str | int:
+        if self._desktop and "```" in answer:  # the desktop itself reads the program in the fences
+            return str(answer[: self._space.max_length])
         named = _ACTION.findall(answer)
         lines = named or [line.strip() for line in answer.splitlines() if line.strip()] or [""]
         if isinstance(self._space, spaces.Discrete):

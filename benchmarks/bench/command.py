@@ -34,7 +34,8 @@ class RunArguments:
     """Name of a suite (see rla bench suites), or a TOML file."""
     agent: str
     """random, first-admissible, alfworld-heuristic, oracle, policy:MODEL, RUN_FOLDER, react:MODEL,
-    openai:MODEL@URL, module:Class, path/to/file.py:Class, or a name that an installed package registered."""
+    openai:MODEL@URL, openai-vision:MODEL@URL, module:Class, path/to/file.py:Class, or a name that an
+    installed package registered."""
     out: str
     """The run's folder."""
     jobs: int = 1
@@ -95,7 +96,9 @@ def _suites(words: Sequence[str]) -> int:
         print(
             f"{name}  version {suite.version}, {suite.hash[:12]}, {suite.protocol}, {size}\n    {suite.title}"
         )
-    forms = "policy:MODEL, react:MODEL, openai:MODEL@URL, module:Class, FILE.py:Class"
+    forms = (
+        "policy:MODEL, react:MODEL, openai:MODEL@URL, openai-vision:MODEL@URL, module:Class, FILE.py:Class"
+    )
     print(f"agents: {', '.join(agent_names())}, {forms}")
     return 0
 

@@ -50,6 +50,7 @@ def play(agent, env_id, cell, count, **env):
         ("package.module:Class", "package.module:Class", "third-party"),
         ("policy:tiny", "benchmarks.bench.trained:trained_agent", "model"),
         ("openai:org/m:7b@https://host/v1", "benchmarks.bench.chat_agent:openai_agent", "model"),
+        ("openai-vision:m@http://host/v1", "benchmarks.bench.chat_agent:openai_vision_agent", "model"),
     ],
 )
 def test_agents_are_named_in_every_documented_form(spec, place, kind):
@@ -185,7 +186,8 @@ class Server(BaseHTTPRequestHandler):
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         Server.seen.append((self.path, body))
-        message = body["messages"][-1]["content"]
+        content = body["messages"][-1]["content"]
+        message = content if isinstance(content, str) else content[0]["text"]
         answer = f"Thought: easy.\n**Action:** {message.splitlines()[-1]}"
         reply = {
             "choices": [{"message": {"content": answer}}],
