@@ -60,14 +60,14 @@ def setup(desktop: Desktop, task: TaskFile) -> None:
         METRICS[check.metric].load()
         METRICS[check.metric].check_options(check.options)
     runner = StepRunner(desktop, task.files)
-    for step in task.config:
+    for number, step in enumerate(task.config, 1):
         try:
-            runner.run(step)
+            runner.run(step, wait=number < len(task.config))  # whoever looks first waits for the last
         except StepFailure as failure:
             raise InfrastructureError(f"the setup of task {task.id} failed: {failure}") from failure
 
 
-_AT_REST = ("download", "upload_file", "sleep", "open", "activate_window", "close_window")
+_AT_REST = ("download", "upload_file", "sleep", "open")
 """Steps after which the desktop need not be waited for: they wait themselves, or nothing moves."""
 
 
@@ -108,8 +108,8 @@ class StepRunner:
             "change_wallpaper": self._change_wallpaper,
         }
 
-    def run(self, step: Step) -> None:
-        """Carry out a step, and wait for the desktop to come to rest.
+    def run(self, step: Step, wait: bool = True) -> None:
+        """Carry out a step, and wait for the desktop to come to rest if it is to be waited for.
 
         Raises:
             StepFailure: If it cannot be carried out.
@@ -119,7 +119,7 @@ class StepRunner:
             self._kinds[step.type](step.parameters)
         except (InputError, OSError, StepFailure) as cause:
             raise StepFailure(f"{step.field} ({step.type}): {cause}") from cause
-        if step.type not in _AT_REST:
+        if wait and step.type not in _AT_REST:
             self._desktop.observe(tree=False)
 
     def _download(self, parameters: Mapping[str, Any]) -> None:

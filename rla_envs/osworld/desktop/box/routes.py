@@ -238,7 +238,6 @@ class Box:
             found = action(self._display, name, strict, by_class)
         if not found:
             raise RequestError(f"no window named {name!r}", 404)
-        self._settle(2.0)
         return Reply("Window found")
 
     def _settle(self, seconds: float) -> bool:
