@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from rla_agents.live.tail import Tail
 from rla_agents.live.view import Page, Polled, Votes, unreadable_notes
 from rla_agents.report import sections
 from rla_agents.report.alarms import training_alarms
 from rla_agents.report.charts import Series, line_chart
-from rla_agents.report.difficulty import difficulty_map
+from rla_agents.report.difficulty import Outcome, difficulty_map, training_outcome
 from rla_agents.report.page import run_facts, value_names
 from rla_agents.report.run import Row, Run, parse_row
 from rla_agents.report.sections import Card, Chart
@@ -21,11 +19,6 @@ from rla_agents.report.trajectories import LIMIT, viewer_episode
 
 _FILES = ("metrics.jsonl", "events.jsonl", "timings.jsonl", "traces.jsonl")
 _WHOLE = ("evaluation.json", "versions.json")
-
-
-class _Played(NamedTuple):
-    success: bool | None
-    difficulty: Mapping[str, int | float | str]
 
 
 class TrainingView:
@@ -45,7 +38,7 @@ class TrainingView:
         self._whole: dict[str, tuple[int, int, int] | None] = {}
         self._timings: dict[int, float] = {}
         self._episodes: Counter[int] = Counter()
-        self._played: list[_Played] = []
+        self._played: list[Outcome] = []
         self._votes = Votes()
 
     def poll(self) -> Polled:
@@ -86,7 +79,10 @@ class TrainingView:
                 "success": [Chart(title, picture) for title, picture in named.items() if picture],
                 "difficulty": [
                     *difficulty_map(self._played, self._names),
-                    *(Chart(f"{c.title}, mean", c.picture) for c in sections.difficulty_charts(run)),
+                    *(
+                        Chart(f"{c.title}, mean", c.picture)
+                        for c in sections.difficulty_charts(run, self._names)
+                    ),
                 ],
                 "votes": [*self._votes.charts(), *([critic] if critic.picture else [])],
                 "throughput": self._throughput(),
@@ -99,12 +95,10 @@ class TrainingView:
             return
         if isinstance(row.get("iteration"), int):
             self._episodes[row["iteration"]] += 1
-        if row.get("stop") == "error":
+        outcome = training_outcome(row)
+        if outcome is None:
             return
-        difficulty = row.get("difficulty")
-        known = difficulty.items() if isinstance(difficulty, dict) else ()
-        values = {str(name): value for name, value in known if isinstance(value, int | float | str)}
-        self._played.append(_Played(bool(row.get("success")), values))
+        self._played.append(outcome)
         steps = row.get("steps")
         for step in steps if isinstance(steps, list) else []:
             votes = step.get("votes") if isinstance(step, dict) else None

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from rla_agents.report.charts import Bar, rate_chart
+from rla_agents.report.run import Row, Run
 from rla_agents.report.sections import Chart
 from rla_agents.report.stats import Rate, wilson
 
@@ -26,6 +27,13 @@ class Played(Protocol):
     @property
     def difficulty(self) -> Mapping[str, int | float | str]:
         """The task's difficulty parameters."""
+
+
+class Outcome(NamedTuple):
+    """What :class:`Played` asks for, of a training episode."""
+
+    success: bool | None
+    difficulty: Mapping[str, int | float | str]
 
 
 class Level(NamedTuple):
@@ -77,6 +85,29 @@ def difficulty_map(
         ]
         charts.append(Chart(parameter, rate_chart(f"Success by {parameter}", bars, width=560)))
     return charts
+
+
+def training_outcome(row: Row) -> Outcome | None:
+    """Return what a row of ``traces.jsonl`` of a training run counts for; None if it counts for nothing."""
+    if row.get("phase") != "train" or row.get("stop") == "error":
+        return None
+    difficulty = row.get("difficulty")
+    known = difficulty.items() if isinstance(difficulty, dict) else ()
+    values = {str(name): value for name, value in known if isinstance(value, int | float | str)}
+    return Outcome(bool(row.get("success")), values)
+
+
+def named_map(run: Run, names: Mapping[str, Mapping[int, str]]) -> list[Chart]:
+    """Return training success at each value of the parameters whose values have names, which have no mean."""
+    if not names:
+        return []
+    outcomes = (training_outcome(row) for _, row in run.rows("traces.jsonl"))
+    kept = [
+        Outcome(found.success, {name: v for name, v in found.difficulty.items() if name in names})
+        for found in outcomes
+        if found is not None
+    ]
+    return difficulty_map(kept, names)
 
 
 def _levels(rows: Sequence[tuple[int | float | str, bool]], names: Mapping[int, str]) -> list[Level]:

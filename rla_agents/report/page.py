@@ -13,6 +13,7 @@ from rla_agents.environments import difficulty_parameters
 from rla_agents.files import write_atomic
 from rla_agents.report import sections
 from rla_agents.report.alarms import training_alarms
+from rla_agents.report.difficulty import named_map
 from rla_agents.report.run import Run, read_run
 from rla_agents.report.trajectories import ValueNames, select
 from rla_envs.errors import RLAError, missing_extra
@@ -46,7 +47,8 @@ def write_report(run_dir: str | Path) -> Path:
 
 def _render(run: Run) -> str:
     found = sections.comparisons(run)
-    selection = select(run, value_names(str(run.setting("env", "id", ""))))
+    names = value_names(str(run.setting("env", "id", "")))
+    selection = select(run, names)
     return render(
         "page.html",
         run=run,
@@ -61,7 +63,8 @@ def _render(run: Run) -> str:
         type_charts=[(comparison.decoding, sections.type_chart(comparison)) for comparison in found],
         training=sections.training_chart(run),
         window=sections.smoothing_window(run),
-        difficulty=sections.difficulty_charts(run),
+        difficulty=sections.difficulty_charts(run, names),
+        named=named_map(run, names),
         critic=sections.critic_chart(run),
         edits=sections.edits(run),
         health=sections.health_charts(run),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -212,10 +212,16 @@ def critic_chart(run: Run) -> Markup:
     )
 
 
-def difficulty_charts(run: Run) -> list[Chart]:
-    """Return one small chart per difficulty parameter that was logged."""
-    names = dict.fromkeys(key for row in run.metrics for key in row if key.startswith("difficulty/"))
-    return _small_charts(run, [(name.removeprefix("difficulty/"), [name]) for name in names])
+def difficulty_charts(run: Run, named: Collection[str]) -> list[Chart]:
+    """Return one small chart per difficulty parameter that was logged.
+
+    Args:
+        run: The run.
+        named: Parameters to leave out, because their values are names, whose mean says nothing.
+    """
+    keys = dict.fromkeys(key for row in run.metrics for key in row if key.startswith("difficulty/"))
+    wanted = [(key.removeprefix("difficulty/"), [key]) for key in keys]
+    return _small_charts(run, [(name, columns) for name, columns in wanted if name not in named])
 
 
 def health_charts(run: Run) -> list[Chart]:

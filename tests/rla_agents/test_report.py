@@ -57,8 +57,11 @@ def test_held_out_success_is_shown_with_counts_and_intervals(run, page):
     gain = 100 * (result["after"]["sampled"]["success"] - result["before"]["sampled"]["success"])
     assert f"{gain:+.1f} points on 504 games" in page.text
     assert "pick_two_obj_and_place, after" in page.text
-    # Before and after, sampled and greedy, overall and for four types.
-    assert sum(attributes.get("class") == "whisker" for _, attributes in page.tags) == 4 + 2 * 2 * 4
+    rows = [json.loads(line) for line in (run / "traces.jsonl").read_text().splitlines()]
+    trained = {row["difficulty"].get("task_type") for row in rows if row["phase"] == "train"}
+    kinds = len(trained) if len(trained) > 1 else 0
+    # Before and after, sampled and greedy, overall and for four types; and training success by type.
+    assert sum(attributes.get("class") == "whisker" for _, attributes in page.tags) == 4 + 2 * 2 * 4 + kinds
 
 
 def test_every_difficulty_parameter_and_accuracy_has_a_chart(page):
@@ -99,6 +102,26 @@ def test_numbers_of_difficulty_values_become_their_names(run, tmp_path):
     episode = page_of(tmp_path).episodes[0]
     assert episode["difficulty"] == {"task_type": "pick_two_obj_and_place", "receptacles": "7"}
     assert episode["type"] == "pick_two_obj_and_place"
+
+
+def test_named_values_are_categories_and_have_no_mean(tmp_path):
+    fake_run(tmp_path, iterations=3)
+    kinds = iter(range(10**6))
+    change_rows(
+        tmp_path / "traces.jsonl",
+        lambda row: {**row, "difficulty": {"task_type": next(kinds) % 2, "receptacles": 7}},
+    )
+    rows = [json.loads(line) for line in (tmp_path / "traces.jsonl").read_text().splitlines()]
+    page = page_of(tmp_path)
+    charts = [attributes["aria-label"] for tag, attributes in page.tags if tag == "svg"]
+    assert "receptacles" in charts
+    assert "task_type" not in charts
+    assert "Success by task_type" in charts
+    for kind, name in enumerate(("pick_and_place_simple", "look_at_obj_in_light")):
+        played = [r for r in rows if r["phase"] == "train" and r["difficulty"]["task_type"] == kind]
+        won = sum(row["success"] for row in played)
+        assert name in page.text
+        assert f"{100 * won / len(played):.1f}% ({won}/{len(played)})" in " ".join(page.text.split())
 
 
 def test_of_many_episodes_a_stated_choice_is_embedded(tmp_path):
