@@ -103,3 +103,40 @@ def made():
 
 INSTANCE = Looker()
 NOTHING = 3
+
+
+class KillsTheScreen:
+    """In the first try at an episode kills the X servers that this run started; then says FAIL."""
+
+    tries = 0
+
+    def reset(self, task_info):
+        KillsTheScreen.tries += 1
+
+    def act(self, observation, info):
+        if KillsTheScreen.tries > 1:
+            return "FAIL"
+        killed = [pid for pid in _started_by(os.getppid()) if _program(pid) == "Xvfb"]
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
+        return "pyautogui.click(9, 9)" if killed else "DONE"
+
+
+def _started_by(parent):
+    """Yield the processes below one, of this machine."""
+    tasks = Path(f"/proc/{parent}/task")
+    children = [child for task in tasks.glob("*/children") for child in _words(task)]
+    for child in map(int, children):
+        yield child
+        yield from _started_by(child)
+
+
+def _program(pid):
+    return next(iter(_words(Path(f"/proc/{pid}/comm"))), "")
+
+
+def _words(path):
+    try:
+        return path.read_text().split()
+    except OSError:  # it has ended
+        return []

@@ -8,16 +8,21 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from benchmarks.bench.agents import find_agent
 from benchmarks.bench.baselines import RandomAgent
 from benchmarks.bench.chat_agent import ChatAgent, openai_vision_agent
 from benchmarks.bench.desktop import INSTRUCTIONS, is_desktop
+from benchmarks.bench.runner import run_suite
+from benchmarks.bench.schema import read_run
+from benchmarks.bench.suites import Cell, Suite
 from rla_envs.osworld.actions import make_action_space, pyautogui_text
 from rla_envs.osworld.observation import make_observation_space
 from rla_envs.spaces import Unicode
 from tests.benchmarks.bench.test_agents import Says, Server, server, told
+from tests.rla_envs.osworld.conftest import local_desktops
 from tests.rla_envs.osworld.test_elements import XML
 
-__all__ = ["server"]
+__all__ = ["local_desktops", "server"]
 
 SIZE = (64, 48)
 SEEN = make_observation_space(("screenshot", "accessibility_tree"), SIZE)
@@ -103,3 +108,16 @@ def test_random_actions_are_understood_follow_from_the_seed_and_hit_elements():
     for _ in range(50):
         bare = {"instruction": "", "screenshot": screen(0)["screenshot"]}
         pyautogui_text.parse(agent.act(bare, info()), SIZE)
+
+
+def test_a_desktop_that_is_killed_is_tried_again_and_not_scored(tmp_path, local_desktops):
+    cell = Cell("boxes", "RLA/OSWorld-v0", 1, {"family": "files_rename"}, {"infeasible": 0.5})
+    suite = Suite(name="one", cells=(cell,))
+    agent = find_agent("tests.benchmarks.bench.misbehaving:KillsTheScreen")
+    summary = run_suite(suite, agent, tmp_path / "run", quiet=True)
+    assert (summary.success.wins, summary.success.n, summary.success.infrastructure_errors) == (1, 1, 0)
+    (trace,) = read_run(tmp_path / "run").traces
+    assert (trace.stop, trace.retries, [step.action for step in trace.steps]) == ("solved", 1, ["FAIL"])
+    assert trace.steps[0].observation.startswith("In the folder /home/user/")
+    assert len(trace.steps[0].observation) < 10_000
+    assert (tmp_path / "run" / trace.steps[0].screenshot).read_bytes().startswith(b"\x89PNG")
