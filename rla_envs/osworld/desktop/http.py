@@ -27,8 +27,11 @@ Connect = Callable[[float], http.client.HTTPConnection]
 """Makes a connection whose answers may take this many seconds."""
 
 
-class RefusedError(Exception):
-    """The server answered that it cannot do what it was asked; ``status`` is HTTP's."""
+class RefusedError(InfrastructureError):
+    """The server answered that it cannot do what it was asked; ``status`` is HTTP's.
+
+    A failure of the machinery, unless whoever asked knows better.
+    """
 
     def __init__(self, message: str, status: int) -> None:
         """Keep both."""

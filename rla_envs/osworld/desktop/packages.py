@@ -52,6 +52,14 @@ PACKAGES = (
     Package("libreoffice-writer", "/usr/lib/libreoffice/program/libswlo.so*", "documents"),
     Package("libreoffice-impress", "/usr/lib/libreoffice/program/libsdlo.so*", "slides"),
     Package("libreoffice-gtk3", "/usr/lib/libreoffice/program/libvclplug_gtk3lo.so*", "office windows"),
+    Package(
+        "libatk-adaptor",
+        "/usr/lib/*/gtk-2.0/modules/libatk-bridge.so",
+        "the file manager's accessibility tree",
+    ),
+    Package(
+        "libgail-common", "/usr/lib/*/gtk-2.0/modules/libgail.so", "the file manager's accessibility tree"
+    ),
     Package("mousepad", "mousepad", "text files"),
     Package("pcmanfm", "pcmanfm", "folders"),
     Package("gnome-terminal", "gnome-terminal", "a terminal that can be read"),

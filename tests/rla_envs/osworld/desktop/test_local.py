@@ -183,6 +183,9 @@ def test_a_part_of_the_desktop_that_dies_is_a_failure_of_the_machinery(desktop, 
         pass
     with pytest.raises(InfrastructureError):
         desktop.observe()
+    if name == "Xvfb":
+        with pytest.raises(InfrastructureError):
+            desktop.windows()
 
 
 def test_a_box_that_is_killed_is_a_failure_of_the_machinery_and_leaves_nothing(local_desktops):
