@@ -22,5 +22,5 @@ class ScreenEnv(ToyEnv):
         return turn._replace(observation={"instruction": text, "screenshot": pixels})
 
 
-if "RLATest/Screen-v0" not in gym.registry:
-    gym.register("RLATest/Screen-v0", entry_point="tests.benchmarks.bench.screen_env:ScreenEnv")
+if "RLATest/Picture-v0" not in gym.registry:
+    gym.register("RLATest/Picture-v0", entry_point="tests.benchmarks.bench.screen_env:ScreenEnv")

@@ -28,7 +28,7 @@ name = "screens"
 [[cells]]
 name = "doors"
 tasks = 2
-env_id = "tests.benchmarks.bench.screen_env:RLATest/Screen-v0"
+env_id = "tests.benchmarks.bench.screen_env:RLATest/Picture-v0"
 """
 
 
