@@ -50,12 +50,14 @@ class Episode:
         width, height = self.desktop.screen_size
         self.pointer = (width // 2, height // 2)
         self.desktop.perform([Move(*self.pointer)])
+        self._killed = len(self.desktop.health()[1])  # what the task itself ended
         return self.look()
 
     def look(self) -> View:
         """Wait for the desktop to come to rest and return what is to be seen."""
         view = self.desktop.observe(self.tree, self.settle)
         self._remember_windows()
+        self._notice([])
         return view
 
     def do(self, action: Action) -> str:
@@ -105,9 +107,13 @@ class Episode:
         self._owners = {window.pid: window.window_class or window.title for window in windows if window.pid}
 
     def _notice_losses(self) -> None:
-        """Say which applications went away while the agent did nothing, and what the desktop had to end."""
+        """Say which applications went away while the agent did nothing."""
         there = {window.pid for window in self.desktop.windows()}
         gone = [f"{name} has ended by itself" for pid, name in self._owners.items() if pid not in there]
+        self._notice(gone)
+
+    def _notice(self, gone: list[str]) -> None:
+        """Say what went away, what crashed and what the desktop had to end."""
         ended, killed = self.desktop.health()
         if ended:
             raise InfrastructureError(f"the desktop is lost: {ended} has ended")

@@ -18,6 +18,15 @@ Screenshot = NDArray[np.uint8]
 SETTLE_SECONDS = 3.0
 """Longest time that a desktop is waited for after an action."""
 
+LATE_SECONDS = 0.35
+"""Time without a change in which the short timers of applications run out.
+
+GTK holds a button that a key pressed for 250 ms before it acts
+(``ACTIVATE_TIMEOUT`` of its GtkButton), and draws it when it lets it go: the
+Enter that ends its Save As dialog saves half a second later. Writer and
+Impress bring their toolbars up to date after 300 ms.
+"""
+
 
 @dataclass(frozen=True)
 class Completed:
@@ -69,8 +78,16 @@ class Desktop(Protocol):
     def screen_size(self) -> tuple[int, int]:
         """Width and height of the screen, in pixels."""
 
-    def observe(self, tree: bool = True, settle: float = SETTLE_SECONDS) -> View:
-        """Wait up to ``settle`` seconds for the desktop to come to rest, and return what is to be seen."""
+    def observe(self, tree: bool = True, settle: float = SETTLE_SECONDS, late: bool = False) -> View:
+        """Wait up to ``settle`` seconds for the desktop to come to rest, and return what is to be seen.
+
+        Args:
+            tree: Whether the accessibility tree is wanted.
+            settle: Longest time to wait, in seconds.
+            late: Whether to wait also for what applications do by short timers
+                after an input: :data:`LATE_SECONDS` must pass in which nothing changes
+                and, where that can be known, no program is at work.
+        """
 
     def screenshot(self) -> Screenshot:
         """Return the screen as it is now."""
@@ -132,7 +149,7 @@ class Desktop(Protocol):
         """Return the text in the topmost terminal window, as the user sees it; None if there is none."""
 
     def health(self) -> tuple[str, tuple[str, ...]]:
-        """Return which parts of the desktop have ended ("" if none), and what it had to end itself."""
+        """Return which parts of the desktop have ended ("" if none), and what crashed or had to be ended."""
 
     def close(self) -> None:
         """End the desktop and everything in it. A second call does nothing."""

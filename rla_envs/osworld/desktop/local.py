@@ -25,7 +25,7 @@ from PIL import Image
 from rla_envs.errors import InfrastructureError
 from rla_envs.osworld.actions.events import Event, to_json
 from rla_envs.osworld.desktop import bubblewrap
-from rla_envs.osworld.desktop.base import SETTLE_SECONDS, Screenshot, View, Window
+from rla_envs.osworld.desktop.base import LATE_SECONDS, SETTLE_SECONDS, Screenshot, View, Window
 from rla_envs.osworld.desktop.http import OSWorldClient, RefusedError
 from rla_envs.osworld.desktop.seccomp import build_filter
 
@@ -134,12 +134,11 @@ class LocalDesktop(OSWorldClient):
             return None
         return pid if self._process.poll() is None else None
 
-    def observe(self, tree: bool = True, settle: float = SETTLE_SECONDS) -> View:
+    def observe(self, tree: bool = True, settle: float = SETTLE_SECONDS, late: bool = False) -> View:
         """Wait up to ``settle`` seconds for the desktop to come to rest, and return what is to be seen."""
+        body = {"tree": tree, "settle": settle, "late": LATE_SECONDS if late else 0.0}
         try:
-            content, headers = self.request(
-                "POST", "/rla/observe", {"tree": tree, "settle": settle}, timeout=settle + 60
-            )
+            content, headers = self.request("POST", "/rla/observe", body, timeout=settle + 60)
         except RefusedError as error:
             raise InfrastructureError(f"the desktop cannot be observed: {error}") from error
         width, height = (int(number) for number in headers["X-Screen"].split("x"))
@@ -165,7 +164,7 @@ class LocalDesktop(OSWorldClient):
         return [Window(**window) for window in self.ask("/rla/windows")["windows"]]
 
     def health(self) -> tuple[str, tuple[str, ...]]:
-        """Return which parts of the desktop have ended, and what was ended for taking too much."""
+        """Return which parts of the desktop have ended, and what crashed or took too much."""
         answer = self.ask("/rla/health")
         return str(answer["ended"]), tuple(answer["killed"])
 

@@ -11,7 +11,14 @@ import numpy as np
 
 from rla_envs.errors import InfrastructureError, InputError
 from rla_envs.osworld.actions.events import Button, Event, Key, Move, Pause, Scroll, Text
-from rla_envs.osworld.desktop.base import SETTLE_SECONDS, Completed, Screenshot, View, Window
+from rla_envs.osworld.desktop.base import (
+    LATE_SECONDS,
+    SETTLE_SECONDS,
+    Completed,
+    Screenshot,
+    View,
+    Window,
+)
 from rla_envs.osworld.desktop.http import OSWorldClient, RefusedError
 
 _PORT = 5000
@@ -59,12 +66,12 @@ class RemoteDesktop(OSWorldClient):
         """Width and height of the screen, in pixels."""
         return self._screen_size
 
-    def observe(self, tree: bool = True, settle: float = SETTLE_SECONDS) -> View:
+    def observe(self, tree: bool = True, settle: float = SETTLE_SECONDS, late: bool = False) -> View:
         """Wait up to ``settle`` seconds for the desktop to come to rest, and return what is to be seen."""
         deadline = time.monotonic() + settle
         picture, settled = self.screenshot(), False
         while not settled and (left := deadline - time.monotonic()) > 0:
-            time.sleep(min(_LOOK_SECONDS, left))
+            time.sleep(min(max(_LOOK_SECONDS, LATE_SECONDS * late), left))
             last, picture = picture, self.screenshot()
             settled = np.array_equal(last, picture)
         return View(picture, self.accessibility_tree() if tree else "", settled)

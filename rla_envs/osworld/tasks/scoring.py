@@ -9,12 +9,14 @@ from pathlib import Path
 
 from rla_envs.errors import InfrastructureError, InputError
 from rla_envs.osworld.actions.action import FAIL, Action
-from rla_envs.osworld.desktop.base import Desktop
+from rla_envs.osworld.desktop.base import SETTLE_SECONDS, Desktop
 from rla_envs.osworld.metrics import METRICS
 from rla_envs.osworld.tasks.getters import NOT_FROM_THE_DESKTOP, GetterRunner
 from rla_envs.osworld.tasks.steps import StepFailure, StepRunner, check_runnable
 from rla_envs.osworld.tasks.task_file import Check, TaskFile
 
+_SETTLE_SECONDS = 2 * SETTLE_SECONDS
+"""Longest wait before scoring: Calc works for a second after Save As, more on a busy machine."""
 _OURS = ("download", "upload_file")
 """Steps whose failure is no doing of the agent's."""
 
@@ -81,8 +83,8 @@ def _is_fail(action: Action | str) -> bool:
 
 def _prepare(desktop: Desktop, task: TaskFile, work: Path) -> list[str]:
     """Carry out postconfig; return what could not be."""
-    # The application may still be at work on the last action.
-    desktop.observe(tree=False)
+    # The application may still be at work on the last action, or be about to.
+    desktop.observe(tree=False, settle=_SETTLE_SECONDS, late=True)
     runner = StepRunner(desktop, task.files, scoring=True, saved=work)
     notes = []
     for step in task.evaluator.postconfig:

@@ -120,7 +120,7 @@ class StepRunner:
         except (InputError, OSError, StepFailure) as cause:
             raise StepFailure(f"{step.field} ({step.type}): {cause}") from cause
         if wait and step.type not in _AT_REST:
-            self._desktop.observe(tree=False)
+            self._desktop.observe(tree=False, late=self._scoring)
 
     def _download(self, parameters: Mapping[str, Any]) -> None:
         for file in parameters["files"]:
@@ -175,7 +175,8 @@ class StepRunner:
         raise StepFailure(f"the command {ended}" + (f": {said[-1][:200]}" if said else ""))
 
     def _sleep(self, parameters: Mapping[str, Any]) -> None:
-        self._desktop.observe(tree=False, settle=max(parameters["seconds"], SETTLE_SECONDS))
+        settle = max(parameters["seconds"], SETTLE_SECONDS)
+        self._desktop.observe(tree=False, settle=settle, late=self._scoring)
 
     def _activate_window(self, parameters: Mapping[str, Any]) -> None:
         def activate() -> bool:

@@ -29,7 +29,7 @@ class FakeDesktop:
         if self.closed or self.fail_in == name:
             raise InfrastructureError(f"the desktop is lost ({name})")
 
-    def observe(self, tree=True, settle=3.0):
+    def observe(self, tree=True, settle=3.0, late=False):
         self._check("observe")
         picture = np.zeros((*self.screen_size[::-1], 3), np.uint8)
         for event in self.events:

@@ -24,9 +24,15 @@ _MAX_OUTPUT = 16 << 20
 class Commands:
     """Runs programs with the session's variables."""
 
-    def __init__(self, environment: Mapping[str, str], window_exists: Callable[[str], bool]) -> None:
-        """Keep the variables, and how to find out whether a window is there."""
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        window_exists: Callable[[str], bool],
+        note_end: Callable[[str, int], None],
+    ) -> None:
+        """Keep the variables, how to find out whether a window is there, and whom to tell what has ended."""
         self._environment, self._window_exists = dict(environment), window_exists
+        self._note_end = note_end
 
     def execute(self, request: Request) -> Reply:
         """Run a command and wait for it; fields ``command``, ``shell``, ``timeout``."""
@@ -79,7 +85,8 @@ class Commands:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        threading.Thread(target=process.wait, daemon=True).start()
+        name = os.path.basename(command.split()[0] if isinstance(command, str) else command[0])
+        threading.Thread(target=lambda: self._note_end(name, process.wait()), daemon=True).start()
 
     def run_python(self, request: Request) -> Reply:
         """Run Python source; field ``code``."""

@@ -1,4 +1,4 @@
-"""Keeps a box within its memory, and knows which part of the desktop has ended."""
+"""Keeps a box within its memory, and knows what has ended that should not have."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ import os
 import signal
 import threading
 from contextlib import suppress
+from typing import IO
 
 from .start import Session
 
+CRASHES = frozenset({"SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGSYS", "SIGTRAP"})
+"""Signals that a program brings upon itself; by others it is closed, or its user ends it."""
+
 _PERIOD = 0.5
+_MOST_NOTES = 100
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_SIGNALS = {int(number): number.name for number in signal.Signals}
 
 
 class Guard:
@@ -21,18 +27,41 @@ class Guard:
     the kernel would have it.
     """
 
-    def __init__(self, session: Session, memory_mb: int) -> None:
-        """Start looking."""
+    def __init__(self, session: Session, memory_mb: int, burials: IO[str]) -> None:
+        """Start looking; ``burials`` has a line for each orphan that ended: its status and name."""
         self._session, self._limit = session, memory_mb << 20
         self._spared = {os.getpid(), *(part.pid for part in session.parts().values())}
         self.killed: list[str] = []
         threading.Thread(target=self._watch, daemon=True).start()
+        threading.Thread(target=self._read, args=(burials,), daemon=True).start()
+
+    def note_end(self, name: str, code: int) -> None:
+        """Note that a program ended, if it crashed.
+
+        Args:
+            name: The program.
+            code: Its exit status; minus a signal, or 128 and the signal where a
+                program that watched it says so (LibreOffice's ``oosplash``).
+        """
+        number = -code if code < 0 else code - 128
+        if _SIGNALS.get(number) in CRASHES:
+            self._note(f"{name} crashed ({_SIGNALS[number]})")
+
+    def _note(self, line: str) -> None:
+        if len(self.killed) < _MOST_NOTES:
+            self.killed.append("".join(letter if letter.isprintable() else "?" for letter in line))
 
     def ended(self) -> str:
         """Return which part of the desktop has ended; empty if all run."""
         return ", ".join(
             name for name, process in self._session.parts().items() if process.poll() is not None
         )
+
+    def _read(self, burials: IO[str]) -> None:
+        for line in burials:
+            code, _, name = line.rstrip("\n").partition(" ")
+            with suppress(ValueError):
+                self.note_end(name, int(code))
 
     def _watch(self) -> None:
         pause = threading.Event()
@@ -42,7 +71,7 @@ class Guard:
                 candidates = {pid: size for pid, size in sizes.items() if pid not in self._spared}
                 if candidates:
                     largest = max(candidates, key=candidates.__getitem__)
-                    self.killed.append(f"{_name(largest)} ended: the box was out of memory")
+                    self._note(f"{_name(largest)} ended: the box was out of memory")
                     with suppress(ProcessLookupError, PermissionError):
                         os.kill(largest, signal.SIGKILL)
 

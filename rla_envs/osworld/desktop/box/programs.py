@@ -1,4 +1,4 @@
-"""Whether programs are starting, which may not have shown anything yet."""
+"""Whether programs are starting or at work, which may not have shown anything yet."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ class Programs:
         self._display = f"DISPLAY={name}".encode()
         self._known: set[int] = set()
         self._starting: dict[int, tuple[float, float]] = {}  # until when, and processor time so far
-        self._looked_at = time.monotonic()
+        self._ours: dict[int, float] = {}  # processor time of each that came later
+        self._looked_at = self._weighed_at = time.monotonic()
         self.are_starting()
         self._starting.clear()
+        self._ours.clear()
 
     def are_starting(self) -> bool:
         """Return whether, since the last call, a program came or one that came lately was at work."""
@@ -46,8 +48,24 @@ class Programs:
             spent = _processor_seconds(pid)
             if spent is not None and self._is_ours(pid):
                 self._starting[pid] = (now + _START_SECONDS, spent)
+                self._ours[pid] = spent
                 active = True
         self._known = running
+        return active
+
+    def were_at_work(self) -> bool:
+        """Return whether a program that :meth:`are_starting` has seen worked since the last such call."""
+        now = time.monotonic()
+        busy = _BUSY_SHARE * (now - self._weighed_at)
+        self._weighed_at = now
+        active = False
+        for pid, before in list(self._ours.items()):
+            spent = _processor_seconds(pid)
+            if spent is None:
+                del self._ours[pid]
+                continue
+            active |= spent - before >= busy
+            self._ours[pid] = spent
         return active
 
     def _is_ours(self, pid: int) -> bool:

@@ -21,11 +21,11 @@ from .input import Input
 from .opening import Opener
 from .screen import Screen
 from .server import Reply, Request, RequestError, Route
-from .settle import Settler
+from .settle import QUIET_SECONDS, Settler
 from .start import Session
 from .wallpaper import Wallpaper
 
-_LONGEST_SETTLE = 60.0
+_LONGEST_SETTLE = 600.0
 _RECORDING = "/tmp/recording.mp4"
 
 
@@ -49,7 +49,7 @@ class Box:
         self._settler, self._settle_lock = Settler(Display(":0")), threading.Lock()
         self._tree, self._tree_lock = Accessibility(), threading.Lock()
         self._window_lock = threading.Lock()
-        self._commands = Commands(session.environment, self._has_window)
+        self._commands = Commands(session.environment, self._has_window, guard.note_end)
         self._opener = Opener(self._commands.start, self._list, Settler(Display(":0")))
         self._wallpaper = Wallpaper(self._display)
         self._recorder: subprocess.Popen[bytes] | None = None
@@ -102,14 +102,16 @@ class Box:
     def observe(self, request: Request) -> Reply:
         """Wait until the desktop is at rest; return the screen as BGRX bytes, and the tree after it.
 
-        Fields ``settle`` (seconds to wait at most) and ``tree`` (whether to
-        read it). The picture is taken before and after the tree is read; when
-        something changed in between, both are taken again, once.
+        Fields ``settle`` (seconds to wait at most), ``late`` (seconds in which
+        nothing may change and no program work, where the usual rest is not
+        enough) and ``tree`` (whether to read it). The picture is taken before
+        and after the tree is read; when something changed in between, both are
+        taken again, once.
         """
         self._require_all()
         seconds = _number(request.body, "settle", 0.0, _LONGEST_SETTLE)
         end = time.monotonic() + seconds
-        settled = self._settle(seconds)
+        settled = self._settle(seconds, _number(request.body, "late", 0.0, _LONGEST_SETTLE))
         pixels, tree = self._pixels(), b""
         if request.body.get("tree"):
             for _ in range(2):
@@ -222,7 +224,7 @@ class Box:
         return Reply(Path(_RECORDING).read_bytes(), content_type="video/mp4")
 
     def health(self, request: Request) -> Reply:
-        """Return which parts of the desktop have ended, and what was ended for taking too much."""
+        """Return which parts of the desktop have ended, and what crashed or took too much."""
         return Reply({"ended": self._guard.ended(), "killed": self._guard.killed})
 
     def _require_all(self) -> None:
@@ -240,11 +242,11 @@ class Box:
             raise RequestError(f"no window named {name!r}", 404)
         return Reply("Window found")
 
-    def _settle(self, seconds: float) -> bool:
+    def _settle(self, seconds: float, late: float = 0.0) -> bool:
         if seconds <= 0:
             return True
         with self._settle_lock:
-            return bool(self._settler.wait(seconds))
+            return bool(self._settler.wait(seconds, max(late, QUIET_SECONDS), idle=late > 0))
 
     def _pixels(self) -> bytes:
         with self._screen_lock:

@@ -17,7 +17,7 @@ from email.message import Message
 from email.parser import BytesParser
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingMixIn, UnixStreamServer
-from typing import Any
+from typing import IO, Any
 from urllib.parse import parse_qs, urlsplit
 
 from .start import SOCKET, Session
@@ -186,18 +186,19 @@ class _Inside(ThreadingMixIn, UnixStreamServer):
     request_queue_size = 64
 
 
-def serve(control: socket.socket, session: Session, options: Mapping[str, Any]) -> None:
+def serve(control: socket.socket, session: Session, options: Mapping[str, Any], burials: IO[str]) -> None:
     """Serve until the host closes its end of the socket.
 
     Args:
         control: Socket over which the host passes connections.
         session: The running desktop.
         options: Those of the box.
+        burials: What the first process tells of the orphans that it buried.
     """
     from .guard import Guard
     from .routes import Box
 
-    box = Box(session, Guard(session, options["memory_mb"]))
+    box = Box(session, Guard(session, options["memory_mb"], burials))
     Handler.routes = box.routes()
     inside = _Inside(SOCKET, Handler)
     threading.Thread(target=inside.serve_forever, daemon=True).start()

@@ -10,7 +10,7 @@ from Xlib.ext import damage
 from .applications import Applications
 from .programs import Programs
 
-_QUIET_SECONDS = 0.04
+QUIET_SECONDS = 0.04
 """Time without a change after which a desktop is at rest: more than two frames of 1/60 s."""
 
 _PROMPT_SECONDS = 0.05
@@ -43,12 +43,13 @@ class Settler:
         self._damage = damage.damage_create(root, damage.DamageReportNonEmpty)
         self._display.sync()
 
-    def wait(self, timeout: float, quiet: float = _QUIET_SECONDS) -> bool:
+    def wait(self, timeout: float, quiet: float = QUIET_SECONDS, idle: bool = False) -> bool:
         """Wait for rest.
 
         Args:
             timeout: Longest time to wait, in seconds.
             quiet: How long nothing may change, in seconds.
+            idle: Whether no program may have worked in that time, whatever it showed.
 
         Returns:
             Whether the desktop is at rest; False if it still moved, or an
@@ -57,6 +58,7 @@ class Settler:
         deadline = time.monotonic() + timeout
         if not self._answers(deadline):
             return False
+        self._programs.were_at_work()
         while True:
             if not self._is_quiet(deadline, quiet):
                 return False
@@ -64,7 +66,10 @@ class Settler:
             if not self._answers(deadline):
                 return False
             was_prompt = time.monotonic() - asked_at <= _PROMPT_SECONDS
-            if not self._programs.are_starting() and was_prompt and not self._changes(0.0):
+            at_work = self._programs.were_at_work() and idle
+            if self._programs.are_starting() or at_work or not was_prompt:
+                continue
+            if not self._changes(0.0):
                 return True
 
     def wait_for_change(self, timeout: float) -> bool:

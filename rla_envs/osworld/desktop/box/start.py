@@ -208,8 +208,10 @@ def _limit(options: Mapping[str, Any]) -> None:
         resource.setrlimit(kind, (limit, limit))
 
 
-def keep_house(control: socket.socket, server: int) -> NoReturn:
+def keep_house(control: socket.socket, server: int, burials: int) -> NoReturn:
     """Be the first process of the box: bury the dead, and end when the server or the host is gone.
+
+    For each, a line is written to ``burials``: its exit status (minus the signal that ended it), its name.
 
     With the first process, the kernel ends all others; no other process of the
     box can stop or kill it.
@@ -223,13 +225,23 @@ def keep_house(control: socket.socket, server: int) -> NoReturn:
     poll.register(woken, select.POLLIN)
     while True:
         with suppress(ChildProcessError):
-            while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
-                if pid == server:
+            while (dead := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+                if dead.si_pid == server:
                     os._exit(1)
+                _tell(burials, dead)
+                os.waitpid(dead.si_pid, 0)
         for descriptor, _ in poll.poll():
             if descriptor != woken:
                 os._exit(0)
             os.read(woken, 4096)
+
+
+def _tell(burials: int, dead: os.waitid_result) -> None:
+    """Write how a process ended that has not been buried yet; not where nobody reads."""
+    code = dead.si_status if dead.si_code == os.CLD_EXITED else -dead.si_status
+    with suppress(OSError):
+        name = Path(f"/proc/{dead.si_pid}/comm").read_text(errors="replace").replace("\n", " ").strip()
+        os.write(burials, f"{code} {name}\n".encode())
 
 
 def main() -> None:
@@ -237,15 +249,20 @@ def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     options = json.loads(sys.argv[2])
     become_user(options["uid"])
+    read, write = os.pipe()
+    os.set_blocking(write, False)  # a box full of the dead must not hold up their burial
     server = os.fork()
     if server:
-        keep_house(control, server)
+        os.close(read)
+        keep_house(control, server, write)
+    os.close(write)
     _limit(options)
     try:
         session = Session(options)
         from .server import serve
 
-        serve(control, session, options)
+        with open(read, errors="replace") as burials:
+            serve(control, session, options, burials)
     except StartError as error:
         control.sendall(json.dumps({"error": str(error)}).encode() + b"\n")
         sys.exit(1)

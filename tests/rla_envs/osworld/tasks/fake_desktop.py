@@ -39,7 +39,7 @@ class FakeDesktop:
         """Return the arguments of the calls of one kind, in order."""
         return [call[1:] for call in self.calls if call[0] == kind]
 
-    def observe(self, tree=True, settle=3.0):
+    def observe(self, tree=True, settle=3.0, late=False):
         self._note("observe", settle)
 
     def accessibility_tree(self):
