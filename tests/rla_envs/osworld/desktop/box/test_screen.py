@@ -46,6 +46,10 @@ def test_the_pixels_are_rows_of_blue_green_red(screen):
 
 
 def test_the_png_shows_the_same(screen):
-    picture = np.asarray(Image.open(BytesIO(screen.png())))
-    pixels = np.frombuffer(screen.grab(), np.uint8).reshape(SIZE[1], SIZE[0], 4)
+    for _ in range(100):  # a window of an earlier test may still be going away
+        before, png, after = screen.grab(), screen.png(), screen.grab()
+        if before == after:
+            break
+    picture = np.asarray(Image.open(BytesIO(png)))
+    pixels = np.frombuffer(after, np.uint8).reshape(SIZE[1], SIZE[0], 4)
     assert np.array_equal(picture, pixels[..., 2::-1])
