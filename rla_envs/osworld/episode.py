@@ -97,7 +97,7 @@ class Episode:
         if not events:
             return ""
         error = self.desktop.perform(events)
-        for event in events:
+        for event in [] if error else events:
             if isinstance(event, Move):
                 self.pointer = (event.x, event.y)
         return error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,9 +28,21 @@ LibreOffice moves by a message to itself, which text that follows at once overta
 _ANSWER_SECONDS = 2.0
 """Longest wait for an application to read keys before a spare key is given to another character."""
 
+_LONGEST_SECONDS = 60.0
+"""Longest time that one call may take besides its pauses; half of what the host waits for an answer.
+
+An agent that asks for more must be told so: were its desktop lost, it would not be scored.
+"""
+_LOOK_CHARACTERS = 16
+"""Characters after which the server, which takes them more slowly than they are sent, is waited for."""
+
 _DOUBLE_CLICK_SECONDS = 0.5
 _DOUBLE_CLICK_PIXELS = 5
 """Presses nearer than these are one double click to applications (GTK: 0.4 s and 5 pixels; xterm: 0.25 s)."""
+
+
+class OutOfTimeError(Exception):
+    """A call took too long; the message says what was left out."""
 
 
 class Input:
@@ -47,12 +60,16 @@ class Input:
         self._down: dict[str, int] = {}
         self._last_press = (0.0, 0, 0)
         self._is_moving = False
+        self._deadline = math.inf
         xtest.grab_control(display, True)
         display.change_keyboard_control(auto_repeat_mode=X.AutoRepeatModeOff)
         display.sync()
 
     def perform(self, events: Sequence[Mapping[str, Any]]) -> str:
         """Carry out events in order: all of them, or none if one of them makes no sense.
+
+        What takes more than a minute besides its pauses is left unfinished.
+        Keys and buttons that the events release are released in any case.
 
         Each release comes later than its press by the server's clock. A text
         is typed exactly, also while Shift or Caps Lock is on; Ctrl and Alt held
@@ -72,16 +89,25 @@ class Input:
                 return problem
         self._applications.events(0.0)  # nobody waits for them; kept unread they would pile up
         self._keyboard.read()
+        pauses = sum(event["seconds"] for event in events if event["type"] == "pause")
+        self._deadline = time.monotonic() + pauses + _LONGEST_SECONDS
         is_first_press = True
-        for event in events:
+        for number, event in enumerate(events):
             if event["type"] == "button" and event["down"]:
                 self._press_apart(may_join=not is_first_press)
                 is_first_press = False
             try:
+                self._check_time("")
                 getattr(self, f"_do_{event['type']}")(event)
             except NoSpareKeyError:
                 what = event[event["type"]]
                 problem = f"cannot type {what!r:.100}: the layout leaves no key free for what is not on it"
+            except OutOfTimeError as late:
+                problem = f"took longer than {_LONGEST_SECONDS:g} s and was left unfinished{late}"
+            if problem:
+                for rest in events[number:]:
+                    if rest.get("down") is False:
+                        getattr(self, f"_do_{rest['type']}")(rest)
                 break
         self._display.sync()
         return problem
@@ -149,14 +175,26 @@ class Input:
             self._fake(X.KeyRelease, keycode, delay=_PRESS_MILLISECONDS)
         if lock is not None:
             self._tap(lock)
-        while keysyms:
-            count = self._keyboard.prepare(keysyms, self._await_applications)
-            self._type(keysyms[:count])
-            keysyms = keysyms[count:]
-        if lock is not None:
-            self._tap(lock)
-        for keycode in held_shifts:
-            self._fake(X.KeyPress, keycode)
+        done = 0
+        try:
+            while done < len(keysyms):
+                count = self._keyboard.prepare(keysyms[done:], self._await_applications)
+                ready = done + count
+                while done < ready:
+                    self._check_time(f": {done} of {len(keysyms)} characters were typed")
+                    part = keysyms[done : min(done + _LOOK_CHARACTERS, ready)]
+                    self._type(part)
+                    self._display.sync()
+                    done += len(part)
+        finally:
+            if lock is not None:
+                self._tap(lock)
+            for keycode in held_shifts:
+                self._fake(X.KeyPress, keycode)
+
+    def _check_time(self, left_out: str) -> None:
+        if time.monotonic() > self._deadline:
+            raise OutOfTimeError(left_out)
 
     def _type(self, keysyms: Sequence[int]) -> None:
         """Type symbols that keys are ready for, with Shift held through runs of those that need it."""

@@ -15,6 +15,7 @@ pytest.importorskip("Xlib", reason="needs the extra 'osworld'")
 from Xlib import X
 from Xlib.display import Display
 
+from rla_envs.osworld.desktop.box import input as box_input
 from rla_envs.osworld.desktop.box import windows
 from rla_envs.osworld.desktop.box.input import Input
 from tests.rla_envs.osworld.desktop.box.conftest import keys
@@ -136,6 +137,22 @@ def test_what_cannot_be_done_is_said_and_nothing_is_done(user_input, display, ev
     assert re.search(message, problem)
     pointer = display.screen().root.query_pointer()
     assert (pointer.root_x, pointer.root_y) == (100, 100)
+
+
+def test_what_takes_too_long_is_left_unfinished_and_said_and_no_key_stays_down(editor, monkeypatch):
+    assert editor.write(text("old")) == "old"
+    written = "".join(map(chr, range(0x4E00, 0x4E00 + 4000)))
+    held, released = keys("shift")
+    with monkeypatch.context() as patch:
+        patch.setattr(box_input, "_LONGEST_SECONDS", 0.5)
+        problem = editor.user.perform([*keys("ctrl", "a"), held, text(written), released])
+    said = re.search(r"left unfinished: (\d+) of 4000 characters were typed", problem)
+    assert said
+    assert 0 < int(said[1]) < 4000
+    assert editor.user._down == {}
+    assert editor.user.perform(keys("ctrl", "s")) == ""
+    editor._wait_for_title(f"{editor.path} - Mousepad")
+    assert editor.path.read_text(encoding="utf-8").removesuffix("\n") == written[: int(said[1])]
 
 
 def test_a_layout_without_an_empty_key_is_an_error_and_no_endless_wait(x_session):
