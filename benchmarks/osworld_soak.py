@@ -159,12 +159,15 @@ def kills(count: int, seed: int = 0) -> Iterator[str]:
         child = subprocess.Popen(
             [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
+        assert child.stdin is not None
         assert child.stdout is not None
         child.stdout.readline()
         time.sleep(float(rng.uniform(0.0, KILLED_WITHIN)))
         child.kill()
-        child.communicate()
+        child.wait()  # not for the end of its output, which an orphan may hold open
         yield _what_is_left(before)
+        child.stdout.close()
+        child.stdin.close()
 
 
 def _what_is_left(before: set[int]) -> str:

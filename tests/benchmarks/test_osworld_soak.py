@@ -35,6 +35,26 @@ def test_nothing_is_left_of_processes_that_are_killed_while_they_start_desktops(
     assert figures["kills"] == {"count": 5, "faults": []}
 
 
+LEAKING = """
+import subprocess
+subprocess.Popen(["sleep", "1000"], start_new_session=True)
+print("started", flush=True)
+input()
+"""
+
+
+def test_a_process_that_outlives_the_one_that_started_it_is_found():
+    code = (
+        "from benchmarks import osworld_soak as soak\n"
+        f"soak.GONE_WITHIN, soak._START = 0.2, {LEAKING!r}\n"
+        "print(list(soak.kills(1)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("['sleep 1000 ']\n", "")
+
+
 def test_what_grows_is_a_fault_and_what_swings_is_none():
     steady = [osworld_soak.Sample(i, 1.0, 40 + i % 3, 2, 3, 9, 5, 100) for i in range(12)]
     assert set(osworld_soak.growth(steady).values()) == {0.0}
