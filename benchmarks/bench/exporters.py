@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,9 +74,17 @@ def export_run(arguments: ExportArguments) -> list[Path]:
             )
         return livebench(results, arguments.questions, arguments.out or Path(arguments.run, "livebench"))
     name, write = FORMATS[arguments.format]
-    path = Path(arguments.out) if arguments.out else Path(arguments.run, name)
+    path = Path(arguments.out) if arguments.out else Path(arguments.run, name or inspect_name(results))
     write_atomic(path, write(results).encode("utf-8", "replace"))
     return [path]
+
+
+def inspect_name(results: Results) -> str:
+    """Return the file name by which inspect_ai finds a log in a folder: its start, task and the task's id."""
+    config = results.config
+    started = re.sub(r"[^0-9T+-]", "-", config.stamps.get("started") or _NO_DATE)
+    task = re.sub(r"[^0-9A-Za-z.-]+", "-", config.suite).strip("-.")
+    return f"{started}_{task}_{config.suite_hash[:22]}.json"
 
 
 def inspect_log(results: Results) -> str:
@@ -115,6 +124,7 @@ def inspect_log(results: Results) -> str:
                 "notes": list(results.notes),
             },
         },
+        "plan": {},
         "results": {
             "total_samples": summary.episodes_planned,
             "completed_samples": success.n,
@@ -129,10 +139,15 @@ def inspect_log(results: Results) -> str:
                 }
             ],
         },
-        "samples": [_sample(trace, config.agent) for trace in results.run.traces],
+        "stats": {
+            "started_at": config.stamps.get("started", ""),
+            "model_usage": _model_usage(results.run.traces, config.agent),
+        },
     }
     if not summary.complete:
         log["error"] = _inspect_error(" ".join(results.notes))
+    # Last: what reads only the head of a log stops where they begin.
+    log["samples"] = [_sample(trace, config.agent) for trace in results.run.traces]
     return json.dumps(log, indent=1) + "\n"
 
 
@@ -146,7 +161,6 @@ def _sample(trace: Trace, model: str) -> Json:
         messages.append({"role": "user", "content": step.observation, "source": "input"})
         messages.append({"role": "assistant", "content": _action(step), "source": "generate", "model": model})
     messages.append({"role": "user", "content": trace.final, "source": "input"})
-    tokens = {"input_tokens": trace.prompt_tokens, "output_tokens": trace.completion_tokens}
     sample: Json = {
         "id": _sample_id(trace),
         "epoch": trace.attempt + 1,
@@ -161,9 +175,7 @@ def _sample(trace: Trace, model: str) -> Json:
             "stop": trace.stop,
             "claim": trace.claim,
         },
-        "model_usage": {model: {**tokens, "total_tokens": sum(tokens.values())}}
-        if any(tokens.values())
-        else {},
+        "model_usage": _model_usage([trace], model),
     }
     if trace.success is None:
         sample["error"] = _inspect_error(trace.error)
@@ -175,6 +187,12 @@ def _sample(trace: Trace, model: str) -> Json:
         }
         sample["scores"] = {"success": score}
     return sample
+
+
+def _model_usage(traces: Sequence[Trace], model: str) -> Json:
+    read, written = sum(t.prompt_tokens for t in traces), sum(t.completion_tokens for t in traces)
+    usage = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+    return {model: usage} if read + written else {}
 
 
 def _inspect_error(message: str) -> Json:
@@ -302,8 +320,8 @@ def _action(step: Step) -> str:
 
 
 FORMATS: Mapping[str, tuple[str, Callable[[Results], str]]] = {
-    "inspect": ("inspect.json", inspect_log),
+    "inspect": ("", inspect_log),
     "huggingface": ("model-index.md", model_card),
     "agentlab": ("agentlab_journal.csv", journal_row),
 }
-"""Exports of one file: its name in the run's folder, and what writes it."""
+"""Exports of one file: its name in the run's folder ("": see :func:`inspect_name`), and its writer."""

@@ -11,7 +11,7 @@ from huggingface_hub import ModelCard
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
 from benchmarks.bench.exporters import ExportArguments, export, export_run
-from benchmarks.bench.schema import Step
+from benchmarks.bench.schema import Step, read_run
 from rla_envs.coding.livebench import load_livebench
 from rla_envs.coding.livebench_results import livebench_scores, read_judgments
 from rla_envs.errors import InputError
@@ -49,12 +49,50 @@ def test_an_inspect_log_scores_losses_and_shows_broken_episodes_unscored(run):
     assert "Incomplete" in log["error"]["message"]
 
 
-def test_inspect_reads_the_log(run):
+def test_inspect_reads_the_log_and_loses_no_field(run):
     log_module = pytest.importorskip("inspect_ai.log", reason="inspect_ai is not installed")
     (path,) = export_run(ExportArguments(str(run), "inspect"))
     log = log_module.read_eval_log(str(path))
     assert log.results.scores[0].metrics["accuracy"].value == pytest.approx(6 / 9)
     assert [message.role for message in log.samples[0].messages] == ["user", "assistant"] * 2 + ["user"]
+    assert list(_lost(json.loads(path.read_text()), json.loads(log.model_dump_json()), "log")) == []
+    # The head alone, as its viewer and its data frames read logs.
+    head = log_module.read_eval_log(str(path), header_only=True)
+    assert (head.status, head.error.message) == ("error", log.error.message)
+
+
+def test_inspect_finds_the_log_in_the_run_folder(run):
+    log_module = pytest.importorskip("inspect_ai.log", reason="inspect_ai is not installed")
+    (path,) = export_run(ExportArguments(str(run), "inspect"))
+    (found,) = log_module.list_eval_logs(str(run))
+    assert (found.name.removeprefix("file://"), found.task) == (str(path), CONFIG.suite)
+
+
+def _lost(mine, theirs, where):
+    """Yield the fields that came back changed or not at all."""
+    if isinstance(mine, dict) and isinstance(theirs, dict):
+        for key, value in mine.items():
+            yield from _lost(value, theirs.get(key), f"{where}.{key}")
+    elif isinstance(mine, list) and isinstance(theirs, list) and len(mine) == len(theirs):
+        for i, (one, other) in enumerate(zip(mine, theirs, strict=True)):
+            yield from _lost(one, other, f"{where}[{i}]")
+    elif mine != theirs:
+        yield f"{where}: {mine!r} != {theirs!r}"
+
+
+def test_an_inspect_log_has_the_name_and_the_head_that_inspect_looks_for(run, tmp_path):
+    (path,) = export_run(ExportArguments(str(run), "inspect"))
+    assert path.name == f"2026-11-30T12-00-00+00-00_doors_{CONFIG.suite_hash[:22]}.json"
+    log = json.loads(path.read_text())
+    assert {"version", "status", "eval", "plan", "results", "stats"} < set(log)
+    assert list(log)[-1] == "samples"
+    tokens = [(t.prompt_tokens, t.completion_tokens) for t in read_run(run).traces]
+    (usage,) = log["stats"]["model_usage"].values()
+    assert (usage["input_tokens"], usage["output_tokens"]) == tuple(map(sum, zip(*tokens, strict=True)))
+    hostile = dataclasses.replace(CONFIG, suite=f"../../{HOSTILE}")
+    (path,) = export_run(ExportArguments(str(write_run(tmp_path / "other", ten(), hostile)), "inspect"))
+    assert path.parent == tmp_path / "other"
+    assert path.name.startswith("1970-01-01T00-00-00+00-00_")
 
 
 def test_a_finished_run_is_a_log_of_success(tmp_path):
