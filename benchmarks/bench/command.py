@@ -46,6 +46,8 @@ class RunArguments:
     """At most so many tasks, taken from the suite's cells in turn; 0 plays all."""
     quiet: bool = False
     """Show no progress."""
+    ray: Annotated[str, tyro.conf.arg(metavar="{local,ADDRESS}")] = ""
+    """Play on Ray workers: local starts them here, on loopback; or the address of your cluster."""
 
 
 def bench(words: Sequence[str]) -> int:
@@ -68,7 +70,7 @@ def _run(words: Sequence[str]) -> int:
     # As with `python -m`: modules of the user's own folder; the processes of the run inherit the path.
     sys.path.insert(0, os.getcwd())
     suite, spec = load_suite(given.suite), find_agent(given.agent)
-    summary = run_suite(suite, spec, given.out, given.seed, given.jobs, given.limit, given.quiet)
+    summary = run_suite(suite, spec, given.out, given.seed, given.jobs, given.limit, given.quiet, given.ray)
     counted = summary.success
     rate = "no episode scored" if counted.rate is None else f"{counted.wins}/{counted.n} = {counted.rate:.3f}"
     interval = "" if counted.rate is None else f" (95% {counted.low:.3f} to {counted.high:.3f})"

@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.bench.agents import AgentSpec, task_info
+from benchmarks.bench.agents import AgentServer, AgentSpec, task_info
 from benchmarks.bench.host import Host, HostError
 from benchmarks.bench.schema import Config, Step, Stop, Timing, Trace
 from benchmarks.bench.screenshots import file_name
-from benchmarks.bench.stage import Opening, Seen
+from benchmarks.bench.stage import Opening, Seen, Stage
+from benchmarks.bench.suites import Suite
 from rla_envs.errors import InfrastructureError, InputError
 
 START_SECONDS = 600.0
@@ -89,13 +91,30 @@ class Table:
     stage: Host
     agent: Host
 
-    def play(self, episode: Episode) -> Played:
+    @classmethod
+    def of(cls, suite: Suite, spec: AgentSpec, config: Config, log: Path | None) -> Table:
+        """Return a table whose processes start with the first episode.
+
+        Args:
+            suite: What is played.
+            spec: Who plays.
+            config: What is run.
+            log: File that the agent's output is appended to; None leaves it be.
+        """
+        cells = tuple(cell.name for cell in suite.cells)
+        return cls(config, spec, cells, suite.env_seconds, Host(Stage, (suite,)), agent_host(spec, log))
+
+    def play(self, episode: Episode, tried: int = 0) -> Played:
         """Play an episode; if the machinery breaks, again, as often as the suite allows.
+
+        Args:
+            episode: Which one.
+            tried: How often the machinery broke it before.
 
         Raises:
             InputError: If the suite has no such task, or the agent cannot be made.
         """
-        for retries in range(self.config.retries + 1):
+        for retries in range(tried, self.config.retries + 1):
             clock = {"agent": 0.0, "env": 0.0}
             attempt = _Attempt(self, episode, clock)
             try:
@@ -107,10 +126,25 @@ class Table:
         timing = Timing(episode.position, round(clock["agent"], 4), round(clock["env"], 4))
         return Played(trace, timing, attempt.screenshots)
 
+    def broken(self, episode: Episode, error: str, retries: int) -> Played:
+        """Return an episode that broke where this table cannot see it."""
+        trace = _Attempt(self, episode, {}).broken(error, retries)
+        return Played(trace, Timing(episode.position, 0.0, 0.0), {})
+
     def close(self) -> None:
         """End both processes."""
         self.agent.close()
         self.stage.close()
+
+    def abandon(self) -> None:
+        """Kill both processes and start no others, also while another thread plays."""
+        self.agent.abandon()
+        self.stage.abandon()
+
+
+def agent_host(spec: AgentSpec, log: Path | None) -> Host:
+    """Return a process for an agent, not yet started."""
+    return Host(AgentServer, (spec,), plain=True, log=log)
 
 
 class _Attempt:

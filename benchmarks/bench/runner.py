@@ -1,28 +1,33 @@
 """Run a suite: episodes side by side, each written when it ends; the same command again finishes the run.
 
-Each job is a thread that owns two processes, an agent and an environment. It
-writes an episode before it begins the next, so that a kill loses those in
-flight and no others. A trace depends on the suite, the agent and the seed,
-not on which job played it or when, so a finished run has the same bytes
-whatever the number of jobs and however often it was interrupted.
+Each job is a thread that owns two processes, an agent and an environment, on
+this machine or where a Ray worker is. It writes an episode before it begins the
+next, so that a kill loses those in flight and no others. A trace depends on the
+suite, the agent and the seed, not on which job played it, where or when, so a
+finished run has the same bytes whatever the number of jobs and however often it
+was interrupted.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import fcntl
 import json
+import os
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.bench.adaptive import AdaptivePlan
-from benchmarks.bench.agents import AgentServer, AgentSpec
+from benchmarks.bench.agents import AgentSpec
 from benchmarks.bench.display import Display
-from benchmarks.bench.episode import START_SECONDS, Episode, Played, Table
+from benchmarks.bench.episode import START_SECONDS, Episode, Played, Table, agent_host
 from benchmarks.bench.host import Host, HostError
 from benchmarks.bench.plans import Plan, StaticPlan
+from benchmarks.bench.ray_workers import RayTable, load_ray, ray_cluster
 from benchmarks.bench.schema import (
     CONFIG,
     SUMMARY,
@@ -57,6 +62,7 @@ def run_suite(
     jobs: int = 1,
     limit: int = 0,
     quiet: bool = False,
+    ray: str = "",
 ) -> Summary:
     """Play a suite with an agent, or finish a run that was interrupted, and write the run folder.
 
@@ -68,21 +74,27 @@ def run_suite(
         jobs: How many episodes are played at once.
         limit: At most so many tasks, taken from the cells in turn; 0 is all.
         quiet: Show no progress.
+        ray: Play on Ray workers: ``"local"`` starts them on this machine for this run, anything else is
+            the address of a cluster, whose machines need this package and the run's data. "" uses none.
 
     Returns:
         The summary. It counts infrastructure errors that were left after all
         retries; the same call again plays those episodes again.
 
     Raises:
-        InputError: If suite or agent cannot be used, or the folder holds another run.
+        InputError: If suite or agent cannot be used, the folder holds another run or is being written by
+            one, or the Ray cluster cannot be used.
+        MissingExtraError: If ``ray`` is given and not installed.
         StorageError: If a file cannot be written.
     """
     for name, value, least in (("seed", seed, 0), ("jobs", jobs, 1), ("limit", limit, 0)):
         if value < least:
             raise InputError(f"{name}: expected an integer of {least} or more, got {value}")
+    if ray:
+        load_ray(ray)
     path = Path(folder)
     stage = Host(Stage, (suite,))
-    agent = _agent_host(spec, None)
+    agent = agent_host(spec, None)
     try:
         contents = [stage.call("contents", i, seconds=START_SECONDS) for i in range(len(suite.cells))]
         # Before anything is written: an agent that cannot be made is bad input, not a lost episode.
@@ -94,25 +106,22 @@ def run_suite(
         stage.close()
     plan = _plan(suite, contents, limit)
     config = _config(suite, spec, contents, seed, limit, plan.most)
-    files = _Files(path, config, jobs)
-    with Display(plan.most, quiet) as display:
-        tables = [
-            Table(
-                config,
-                spec,
-                tuple(cell.name for cell in suite.cells),
-                suite.env_seconds,
-                Host(Stage, (suite,)),
-                _agent_host(spec, path / AGENT_LOG),
-            )
-            for _ in range(min(jobs, plan.most))
-        ]
+    given = suite, spec, config, path / AGENT_LOG
+    count = min(jobs, plan.most)
+    with contextlib.ExitStack() as stack:
+        tables: Sequence[Table | RayTable]
+        if ray:
+            stack.enter_context(ray_cluster(ray, count))
+            workers = [RayTable(*given) for _ in range(count)]
+            workers[0].ready()
+            tables = workers
+        else:
+            tables = [Table.of(*given) for _ in range(count)]
+        stack.enter_context(_alone(path))
+        files = _Files(path, config, jobs)
+        display = stack.enter_context(Display(plan.most, quiet))
         _play(plan, tables, files, display)
-    return files.finish(plan)
-
-
-def _agent_host(spec: AgentSpec, log: Path | None) -> Host:
-    return Host(AgentServer, (spec,), plain=True, log=log)
+        return files.finish(plan)
 
 
 def _plan(suite: Suite, contents: Sequence[Contents], limit: int) -> Plan:
@@ -144,13 +153,31 @@ def _config(
     )
 
 
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Make the run folder, and keep other runs out of it until this one ends, however it ends."""
+    with storing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f"{folder} is being written by another run; wait for its end, or name another folder"
+            ) from None
+        except OSError:
+            pass  # some network file systems lock no folders
+        yield
+    finally:
+        os.close(descriptor)
+
+
 class _Files:
     """The run folder while it is written."""
 
     def __init__(self, folder: Path, config: Config, jobs: int) -> None:
         self.folder, self.config = folder, config
-        with storing(folder):
-            folder.mkdir(parents=True, exist_ok=True)
         if (folder / CONFIG).exists():
             self._go_on()
         elif any((folder / name).exists() for name in (TRACES, SUMMARY)):
@@ -159,6 +186,7 @@ class _Files:
             stamped = dataclasses.replace(config, stamps=stamps(jobs))
             write_atomic(folder / CONFIG, dump_config(stamped))
         self._lock = threading.Lock()
+        self._closed = False
         self.traces = self._read(TRACES, Trace)
         self.timings = self._read(TIMINGS, Timing)
 
@@ -189,11 +217,18 @@ class _Files:
     def add(self, played: Played) -> None:
         """Write an episode; its trace comes last, and a kill before it leaves what a later try replaces."""
         trace, timing, screenshots = played
-        write_screenshots(self.folder, trace.position, screenshots)
         with self._lock:
+            if self._closed:
+                return
+            write_screenshots(self.folder, trace.position, screenshots)
             append_jsonl(self.folder / TIMINGS, [dataclasses.asdict(timing)])
             append_jsonl(self.folder / TRACES, [dataclasses.asdict(trace)])
             self.traces[trace.position], self.timings[timing.position] = trace, timing
+
+    def close(self) -> None:
+        """Take no more episodes: one whose agent is killed to stop the run looks like one that it lost."""
+        with self._lock:
+            self._closed = True
 
     def finish(self, plan: Plan) -> Summary:
         """Put the files into their final order and write the summary."""
@@ -209,7 +244,7 @@ def _indented(summary: Summary) -> str:
     return json.dumps(dataclasses.asdict(summary), indent=1, allow_nan=False) + "\n"
 
 
-def _play(plan: Plan, tables: Sequence[Table], files: _Files, display: Display) -> None:
+def _play(plan: Plan, tables: Sequence[Table | RayTable], files: _Files, display: Display) -> None:
     """Play what is missing, and write each episode when it ends."""
     todo: queue.Queue[Episode | None] = queue.Queue()
     done: queue.Queue[Trace | BaseException] = queue.Queue()
@@ -233,13 +268,13 @@ def _play(plan: Plan, tables: Sequence[Table], files: _Files, display: Display) 
         for thread in threads:
             thread.join()
     finally:
+        files.close()
         for table in tables:
-            table.agent.abandon()
-            table.stage.abandon()
+            table.abandon()
 
 
 def _work(
-    table: Table,
+    table: Table | RayTable,
     files: _Files,
     todo: queue.Queue[Episode | None],
     done: queue.Queue[Trace | BaseException],

@@ -1,5 +1,7 @@
 """Agents for tests of the runner: what each does is named by the cell it plays in."""
 
+import contextlib
+import json
 import os
 import signal
 import threading
@@ -67,6 +69,32 @@ class KillsTheRunner(ByCell):
             threading.Event().wait()
 
 
+class InterruptsTheRunner:
+    """Presses Ctrl-C for the user, and hangs."""
+
+    def reset(self, task_info):
+        pass
+
+    def act(self, observation, info):
+        os.kill(os.getppid(), signal.SIGINT)
+        threading.Event().wait()
+
+
+class KillsTheRayWorker(ByCell):
+    """Plays well, but in the first episode of a run kills the Ray worker it plays for; looks around first."""
+
+    def reset(self, task_info):
+        super().reset(task_info)
+        marker = Path(os.environ["MARKER"])
+        if not marker.exists():
+            worker = os.getppid()
+            family = list(_started_by(_parent(_parent(worker))))
+            seen = {"processes": family, "listening": [a for pid in family for a in _listening(pid)]}
+            marker.write_text(json.dumps(seen))
+            os.kill(worker, signal.SIGKILL)
+            threading.Event().wait()
+
+
 class Looker:
     """Looks around for ever."""
 
@@ -129,6 +157,25 @@ def _started_by(parent):
     for child in map(int, children):
         yield child
         yield from _started_by(child)
+
+
+def _parent(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def _listening(pid):
+    """Return the addresses, as the kernel writes them, of the TCP sockets on which a process listens."""
+    mine = set()
+    with contextlib.suppress(OSError):  # it has ended
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                mine.add(os.readlink(entry))
+    rows = [line.split() for name in ("tcp", "tcp6") for line in _lines(Path(f"/proc/net/{name}"))]
+    return [row[1] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in mine]
+
+
+def _lines(path):
+    return path.read_text().splitlines() if path.exists() else []
 
 
 def _program(pid):

@@ -7,7 +7,9 @@ import sys
 
 import pytest
 
+from benchmarks.bench import runner
 from benchmarks.bench.agents import find_agent
+from benchmarks.bench.episode import Played
 from benchmarks.bench.report import write_report
 from benchmarks.bench.runner import run_suite
 from benchmarks.bench.schema import read_run
@@ -79,7 +81,7 @@ def test_a_killed_run_is_finished_by_the_same_command_with_the_same_bytes(tmp_pa
     died = subprocess.run([*command, *words, killed], env=environment, check=False)
     assert died.returncode == -9
     assert len(read_run(killed).traces) == 4
-    _wait_until_dead(int(marker.read_text()))
+    wait_until_dead(int(marker.read_text()))
     # The kill may also have cut a line short.
     with (tmp_path / "killed" / "traces.jsonl").open("a") as file:
         file.write('{"position": 8, "ce')
@@ -97,7 +99,7 @@ def test_a_killed_run_is_finished_by_the_same_command_with_the_same_bytes(tmp_pa
     assert "holds a run with seed = 3, this one has 4" in capsys.readouterr().err
 
 
-def _wait_until_dead(pid):
+def wait_until_dead(pid):
     """A process that outlives the runner would go on playing, and hold the GPU."""
     with contextlib.suppress(ProcessLookupError):
         descriptor = os.pidfd_open(pid)
@@ -176,6 +178,41 @@ def test_an_agent_that_cannot_be_made_is_bad_input(tmp_path, capsys):
     assert main([*words, "--quiet"]) == 2
     assert "cannot be made: OSError: no weights" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_an_interrupted_run_scores_nothing_that_was_in_flight(tmp_path):
+    """Stopping the run kills the agents; that must not look like agents that died."""
+    suite = write_suite(tmp_path / "s.toml", ("hangs", 2))
+    words = ["bench", "run", suite, "--agent", f"{HERE}:InterruptsTheRunner", "--quiet"]
+    command = "import sys; from rla_agents.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", command, *words, "--out", str(tmp_path / "run")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 130
+    assert done.stderr.strip() == "rla: interrupted"
+    assert (tmp_path / "run" / "config.toml").exists()
+    assert not (tmp_path / "run" / "traces.jsonl").exists()
+
+
+def test_episodes_that_end_after_the_stop_are_not_written(tmp_path):
+    suite, spec = load_suite(write_suite(tmp_path / "s.toml", ("a", 2))), find_agent("oracle")
+    run_suite(suite, spec, tmp_path / "run", quiet=True)
+    before = (tmp_path / "run" / "traces.jsonl").read_bytes()
+    files = runner._Files(tmp_path / "run", read_run(tmp_path / "run").config, 1)
+    played = Played(files.traces[0], files.timings[0], {})
+    files.close()
+    files.add(played)
+    assert (tmp_path / "run" / "traces.jsonl").read_bytes() == before
+
+
+def test_two_runs_do_not_write_one_folder(tmp_path):
+    suite = load_suite(write_suite(tmp_path / "s.toml", ("a", 1)))
+    with runner._alone(tmp_path / "run"), pytest.raises(InputError, match="is being written by another run"):
+        run_suite(suite, find_agent("oracle"), tmp_path / "run", quiet=True)
+    assert run_suite(suite, find_agent("oracle"), tmp_path / "run", quiet=True).complete
 
 
 def test_a_folder_with_another_suite_is_refused(tmp_path):
