@@ -25,6 +25,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import inspect
+import json
 import os
 import re
 import sys
@@ -183,7 +184,13 @@ class AgentServer:
             raise ActionError(f"returned {len(action):,} characters; the most is {_LONGEST_ACTION:,}")
         if space is None or not space.contains(action):
             raise ActionError(f"returned {_shown(action)}; expected an action of {space}")
-        return space.to_jsonable([action])
+        plain = space.to_jsonable([action])
+        try:
+            json.dumps(plain, allow_nan=False)
+        except ValueError as error:
+            # An unbounded box holds infinity; a trace, which is JSON, does not.
+            raise ActionError(f"returned {_shown(action)} that is not finite") from error
+        return plain
 
     def report(self) -> dict[str, Any]:
         """Return what the agent says about the episode, as far as it is of the right type."""

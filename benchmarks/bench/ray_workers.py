@@ -13,6 +13,7 @@ import ipaddress
 import os
 import re
 import secrets
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -27,6 +28,8 @@ from rla_envs.errors import InfrastructureError, InputError, missing_extra
 
 LOCAL = "local"
 """Address of the cluster that lives as long as the run."""
+
+_EXPECTED = f"{LOCAL!r} or the HOST:PORT of a Ray cluster"
 
 _SET_FOR_WORKERS = ("CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "PYTHONPATH", "RAY_AUTH_TOKEN")
 """Environment variables that Ray's workers get; what plays must see what it would see without Ray."""
@@ -47,8 +50,10 @@ def load_ray(address: str) -> Any:
         MissingExtraError: If it is not installed.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    if address == LOCAL:
+    if address == LOCAL or address.partition(":")[0] in ("127.0.0.1", "localhost"):
+        # Without it Ray takes this machine's outer address for loopback.
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+    if address == LOCAL:
         # For this run alone: Ray would keep one in the home folder, where others of this machine may read it.
         os.environ["RAY_AUTH_MODE"], os.environ["RAY_AUTH_TOKEN"] = "token", secrets.token_hex(32)
     try:
@@ -72,6 +77,7 @@ def ray_cluster(address: str, workers: int) -> Iterator[None]:
         InfrastructureError: If a cluster cannot be started here.
     """
     ray = load_ray(address)
+    _knock(address)
     with tempfile.TemporaryDirectory(prefix="rla-ray-", ignore_cleanup_errors=True) as folder:
         where: dict[str, Any] = {"address": address}
         if address == LOCAL:
@@ -92,12 +98,23 @@ def ray_cluster(address: str, workers: int) -> Iterator[None]:
             cause = " ".join(str(error).split())[:300]
             if address == LOCAL:
                 raise InfrastructureError(f"Ray cannot be started here: {cause}") from error
-            raise InputError(f"--ray {address}: expected {LOCAL} or a cluster's address ({cause})") from error
+            raise InputError(f"--ray {address}: expected {_EXPECTED} ({cause})") from error
         try:
             _check(ray, address, workers)
             yield
         finally:
             ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Check that something listens at HOST:PORT: Ray itself takes minutes to say that nothing does."""
+    host, colon, port = address.rpartition(":")
+    if not (colon and port.isdecimal()) or "/" in host:
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10.0).close()
+    except (OSError, OverflowError) as error:
+        raise InputError(f"--ray {address}: nothing answers there ({error}); expected {_EXPECTED}") from error
 
 
 def _check(ray: Any, address: str, workers: int) -> None:

@@ -95,6 +95,13 @@ class KillsTheRayWorker(ByCell):
             threading.Event().wait()
 
 
+class Far:
+    """Goes infinitely far."""
+
+    def act(self, observation, info):
+        return np.array([0, np.inf], np.float32)
+
+
 class Looker:
     """Looks around for ever."""
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from benchmarks.bench.agents import AgentServer, AgentSpec, agent_names, find_agent, make_agent
+from benchmarks.bench.agents import ActionError, AgentServer, AgentSpec, agent_names, find_agent, make_agent
 from benchmarks.bench.baselines import FirstAdmissible, Oracle, RandomAgent
 from benchmarks.bench.chat_agent import ChatAgent, Completion, openai_agent
 from benchmarks.bench.episode import agent_seed
@@ -289,3 +289,10 @@ def test_numbers_are_shown_and_answered_and_programs_are_taken_whole():
     assert agent._client.messages == [{"role": "user", "content": "Write it."}]
     with pytest.raises(InputError, match="expected actions that are text or a number"):
         agent.reset(told(spaces.Box(0, 1)))
+
+
+def test_an_action_that_no_trace_can_hold_is_refused():
+    server = AgentServer(AgentSpec("far", f"{HERE}:Far", "third-party"))
+    server.reset({"action_space": spaces.Box(-np.inf, np.inf, (2,))})
+    with pytest.raises(ActionError, match="returned a ndarray that is not finite"):
+        server.act(None, {})

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -89,4 +90,15 @@ def test_without_ray_it_says_what_to_install_and_writes_nothing(tmp_path, monkey
     suite = load_suite(write_suite(tmp_path / "s.toml", ("a", 1)))
     with pytest.raises(MissingExtraError, match=r"pip install 'rlanything\[ray\]'"):
         run_suite(suite, find_agent("random"), tmp_path / "run", quiet=True, ray="local")
+    assert not (tmp_path / "run").exists()
+
+
+@with_ray
+def test_an_address_where_nothing_is_is_bad_input(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+    done = rla("bench", "run", "smoke", "--agent", "random", "--ray", address, "--out", tmp_path / "run")
+    assert done.returncode == 2
+    assert f"--ray {address}: nothing answers there" in done.stderr
+    assert done.stderr.count("\n") == 1
     assert not (tmp_path / "run").exists()
