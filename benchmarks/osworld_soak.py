@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -134,19 +134,21 @@ def below(pid: int) -> int:
 
 
 def growth(samples: Sequence[Sample]) -> dict[str, float]:
-    """Return by how much the least of each number in the last quarter is over that in the second.
+    """Return by how much each number is higher in the last quarter than in the second.
 
-    The least, since a sample may be taken while something is being cleared up.
-    Of memory the median, which swings less.
+    Of counts, the smallest of the rises of their least, median and greatest:
+    what leaks raises all three, while any one of them follows which
+    applications the tasks of a quarter happen to use, and how far the next
+    desktop had come when a sample was taken. Of memory, the median's rise.
     """
     count = len(samples)
     second, last = samples[count // 4 : count // 2] or samples[-1:], samples[3 * count // 4 :]
-    found = {
-        name: float(min(getattr(s, name) for s in last) - min(getattr(s, name) for s in second))
-        for name in GROWING
-    }
-    middle = [statistics.median(s.held for s in part) for part in (last, second)]
-    return {**found, "held": middle[0] - middle[1]}
+
+    def rise(name: str, of: Callable[[list[int]], float]) -> float:
+        return float(of([getattr(s, name) for s in last]) - of([getattr(s, name) for s in second]))
+
+    counts = {name: min(rise(name, of) for of in (min, statistics.median, max)) for name in GROWING}
+    return {**counts, "held": rise("held", statistics.median)}
 
 
 def kills(count: int, seed: int = 0) -> Iterator[str]:

@@ -56,10 +56,13 @@ def test_a_process_that_outlives_the_one_that_started_it_is_found():
 
 
 def test_what_grows_is_a_fault_and_what_swings_is_none():
-    steady = [osworld_soak.Sample(i, 1.0, 40 + i % 3, 2, 3, 9, 5, 100) for i in range(12)]
+    steady = [osworld_soak.Sample(i, 1.0, 40 + i % 3, 2, 3, 9, 5, 100) for i in range(40)]
     assert set(osworld_soak.growth(steady).values()) == {0.0}
-    grown = [sample._replace(descriptors=9 + i) for i, sample in enumerate(steady)]
-    assert osworld_soak.growth(grown)["descriptors"] == 6.0
+    starting = [*steady[:12], steady[12]._replace(processes=30), *steady[13:]]
+    assert osworld_soak.growth(starting)["processes"] == 0.0
+    for name in osworld_soak.GROWING:
+        leaking = [s._replace(**{name: getattr(s, name) + i // 10}) for i, s in enumerate(steady)]
+        assert osworld_soak.growth(leaking)[name] == 2.0
 
 
 def test_windows_are_told_by_their_titles_and_menus():
